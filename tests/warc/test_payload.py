@@ -1,0 +1,88 @@
+import gzip
+import zlib
+
+import brotli
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trawl_core.warc.payload import decode_content
+
+TEXT = b"".join(b"<p>paragraph %d of a page about reefs</p>\n" % number for number in range(400))
+CAP = 1 << 20
+
+
+def raw_deflate(data: bytes) -> bytes:
+    encoder = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return encoder.compress(data) + encoder.flush()
+
+
+@pytest.mark.parametrize(
+    ("coding", "payload"),
+    [
+        (None, TEXT),
+        ("", TEXT),
+        ("identity", TEXT),
+        ("gzip", gzip.compress(TEXT)),
+        ("X-GZIP", gzip.compress(TEXT)),
+        ("deflate", zlib.compress(TEXT)),
+        ("deflate", raw_deflate(TEXT)),
+        ("br", brotli.compress(TEXT)),
+        ("gzip", gzip.compress(TEXT[:1000]) + gzip.compress(TEXT[1000:])),
+        ("gzip", gzip.compress(TEXT) + b"surplus"),
+        ("gzip", gzip.compress(b"") + gzip.compress(TEXT) + b"surplus"),
+        ("br, gzip", gzip.compress(brotli.compress(TEXT))),
+    ],
+)
+def test_a_whole_document_comes_back(coding: str | None, payload: bytes) -> None:
+    assert decode_content(payload, coding, CAP) == (TEXT, None)
+
+
+@pytest.mark.parametrize(("coding", "encode"), [("gzip", gzip.compress), ("deflate", zlib.compress), ("br", brotli.compress)])
+def test_the_cap_is_exact(coding: str, encode) -> None:
+    assert decode_content(encode(TEXT), coding, len(TEXT)) == (TEXT, None)
+    assert decode_content(encode(TEXT), coding, len(TEXT) - 1) == (TEXT[:-1], "length")
+
+
+def test_the_cap_holds_without_a_coding_and_across_members() -> None:
+    assert decode_content(TEXT, None, 10) == (TEXT[:10], "length")
+    assert decode_content(gzip.compress(TEXT) * 3, "gzip", len(TEXT) * 2) == (TEXT * 2, "length")
+
+
+@pytest.mark.parametrize(("coding", "encode"), [("gzip", gzip.compress), ("deflate", zlib.compress), ("br", brotli.compress)])
+def test_a_cut_stream_gives_what_came_and_says_so(coding: str, encode) -> None:
+    payload = encode(TEXT)
+    document, reason = decode_content(payload[: len(payload) * 3 // 4], coding, CAP)
+    assert reason == "unspecified"
+    assert TEXT.startswith(document)
+    assert coding == "br" or document
+
+
+def test_a_wrong_checksum_keeps_the_text() -> None:
+    payload = bytearray(gzip.compress(TEXT))
+    payload[-6] ^= 0xFF
+    assert decode_content(bytes(payload), "gzip", CAP) == (TEXT, "unspecified")
+
+
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "br"])
+def test_bytes_in_another_coding_stay_as_they_are(coding: str) -> None:
+    assert decode_content(TEXT, coding, CAP) == (TEXT, f"not {coding}")
+
+
+def test_an_unknown_coding_is_named() -> None:
+    assert decode_content(TEXT, "utf-8", CAP) == (TEXT, "unknown coding utf-8")
+
+
+def test_no_body_is_no_fault() -> None:
+    assert decode_content(b"", "gzip", CAP) == (b"", None)
+
+
+@given(st.binary(max_size=300), st.sampled_from(["gzip", "deflate", "br", "gzip, br", None, "zstd"]), st.integers(0, 400))
+def test_no_bytes_make_it_raise_or_pass_the_cap(payload: bytes, coding: str | None, cap: int) -> None:
+    document, _ = decode_content(payload, coding, cap)
+    assert len(document) <= cap
+
+
+@given(st.binary(max_size=2000), st.integers(0, 2200))
+def test_gzip_round_trip_under_any_cap(document: bytes, cap: int) -> None:
+    assert decode_content(gzip.compress(document), "gzip", cap) == (document[:cap], None if len(document) <= cap else "length")

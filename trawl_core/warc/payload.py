@@ -1,0 +1,118 @@
+"""Content codings: from a payload as archived to the document it carries (RFC 9110 section 8.4).
+
+Servers lie about codings, cut streams and send bombs, so decoding never raises and never yields more than it is told to.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable
+
+import brotli
+
+_BLOCK_BYTES = 1 << 16
+_GZIP_MAGIC = b"\x1f\x8b"
+
+LENGTH = "length"
+CUT = "unspecified"
+
+
+def decode_content(payload: bytes, content_encoding: str | None, max_decoded_bytes: int) -> tuple[bytes, str | None]:
+    """The document inside `payload`, at most `max_decoded_bytes` of it, and None or the reason why it is not whole.
+
+    Reasons: `length` (stopped at the cap), `unspecified` (the stream is cut or damaged; what came before is returned),
+    `not gzip` (or another coding: the payload is not in it, its bytes are returned as they are),
+    `unknown coding x` (the bytes are returned as they are).
+    """
+    document, reason = payload, None
+    # Codings stand in the order in which they were applied.
+    for coding in reversed([part.strip().lower() for part in (content_encoding or "").split(",")]):
+        if coding in ("", "identity", "none"):
+            continue
+        decode = _DECODERS.get(coding.removeprefix("x-"))
+        if decode is None:
+            reason = reason or f"unknown coding {coding}"
+            break
+        document, problem = decode(document, max_decoded_bytes) if document else (document, None)
+        reason = reason or problem
+    if len(document) > max_decoded_bytes:
+        return document[:max_decoded_bytes], LENGTH
+    return document, reason
+
+
+def _gunzip(payload: bytes, limit: int) -> tuple[bytes, str | None]:
+    """All gzip members one after the other; bytes after the last member that are no member are ignored, as browsers do."""
+    if not _GZIP_MAGIC.startswith(payload[:2]):
+        return payload, "not gzip"
+    document, rest = bytearray(), payload
+    while rest.startswith(_GZIP_MAGIC) or rest is payload:
+        part, problem, rest = _inflate(rest, zlib.MAX_WBITS | 16, limit - len(document))
+        document += part
+        if problem:
+            return bytes(document), problem
+    return bytes(document), None
+
+
+def _undeflate(payload: bytes, limit: int) -> tuple[bytes, str | None]:
+    """`deflate` is zlib's format; many servers send the bare stream (RFC 9110 section 8.4.1.2)."""
+    for window_bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
+        document, problem, _ = _inflate(payload, window_bits, limit)
+        if problem != CUT or document:
+            return document, problem
+    return payload, "not deflate"
+
+
+def _inflate(stream: bytes, window_bits: int, limit: int) -> tuple[bytes, str | None, bytes]:
+    """One zlib stream: (document, reason, bytes behind the stream)."""
+    decoder = zlib.decompressobj(window_bits)
+    document = bytearray()
+    for start in range(0, len(stream), _BLOCK_BYTES):
+        block = stream[start : start + _BLOCK_BYTES]
+        before = decoder.copy()
+        try:
+            document += decoder.decompress(block, limit + 1 - len(document))
+        except zlib.error:
+            return bytes(document + _up_to_the_damage(before, block, limit - len(document)))[:limit], CUT, b""
+        if len(document) > limit:
+            return bytes(document[:limit]), LENGTH, b""
+        if decoder.eof:
+            return bytes(document), None, decoder.unused_data + stream[start + len(block) :]
+    return bytes(document), CUT, b""
+
+
+def _up_to_the_damage(decoder: zlib._Decompress, block: bytes, limit: int) -> bytes:
+    """zlib drops a block's whole output when it meets an error; byte by byte keeps what precedes it."""
+    document = bytearray()
+    for index in range(len(block)):
+        if len(document) >= limit:
+            break
+        try:
+            document += decoder.decompress(block[index : index + 1])
+        except zlib.error:
+            break
+    return bytes(document)
+
+
+def _unbrotli(payload: bytes, limit: int) -> tuple[bytes, str | None]:
+    decoder = brotli.Decompressor()
+    document = bytearray()
+    try:
+        for start in range(0, len(payload), _BLOCK_BYTES):
+            block = payload[start : start + _BLOCK_BYTES]
+            document += decoder.process(block, output_buffer_limit=limit + 1 - len(document))
+            while len(document) <= limit and not decoder.can_accept_more_data():
+                document += decoder.process(b"", output_buffer_limit=limit + 1 - len(document))
+            if len(document) > limit:
+                return bytes(document[:limit]), LENGTH
+            if decoder.is_finished():
+                return bytes(document), None
+    except brotli.error:
+        return (bytes(document), CUT) if document else (payload, "not br")
+    return bytes(document), CUT
+
+
+_DECODERS: dict[str, Callable[[bytes, int], tuple[bytes, str | None]]] = {
+    "gzip": _gunzip,
+    "deflate": _undeflate,
+    "br": _unbrotli,
+}
