@@ -1,0 +1,99 @@
+"""The words of the format (WARC/1.1, ISO 28500:2017): named fields, dates, URIs, digests, one record as bytes."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+import uuid
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from urllib.parse import quote, quote_from_bytes, unquote_to_bytes
+
+from trawl_core.errors import WarcError
+
+Fields = tuple[tuple[str, str], ...]
+
+VERSION = b"WARC/1.1"
+SUFFIX = ".warc.gz"
+OPEN_SUFFIX = ".warc.gz.open"
+IDENTICAL = "identical-payload-digest"
+NOT_MODIFIED = "server-not-modified"
+PROFILE_URI = "http://netpreserve.org/warc/1.1/revisit/"
+HTTP_RESPONSE = "application/http;msgtype=response"
+HTTP_REQUEST = "application/http;msgtype=request"
+WARC_FIELDS = "application/warc-fields"
+
+_END = b"\r\n\r\n"
+# What RFC 3986 allows in a URI, '%' included: everything else is percent-encoded.
+_URI_SAFE = "!#$%&'()*+,/:;=?@[]~"
+_LINE_SAFE = bytes(byte for byte in range(0x20, 0x7F) if byte != ord("%")).decode()
+_DATE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00)$")
+
+
+def record_urn(identifier: str) -> str:
+    """`<urn:uuid:…>` of a UUID; raises WarcError when it is none."""
+    try:
+        return f"<{uuid.UUID(identifier).urn}>"
+    except ValueError:
+        raise WarcError(f"writing a record: the capture id {identifier!r} is not a UUID. Give each capture str(uuid.uuid4()).") from None
+
+
+def companion_id(capture_id: str, kind: str) -> str:
+    """The UUID of the request or metadata record that belongs to a capture (version 5, so that it needs no table)."""
+    return str(uuid.uuid5(uuid.UUID(capture_id), kind))
+
+
+def capture_id_of(urn: str | None) -> str | None:
+    """The UUID inside a WARC-Record-ID; None when it holds none."""
+    match = re.fullmatch(r"<?urn:uuid:([0-9a-fA-F-]{36})>?", (urn or "").strip())
+    return match[1].lower() if match else None
+
+
+def format_date(moment: datetime) -> str:
+    """WARC-Date in UTC with microseconds."""
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+
+
+def parse_date(text: str) -> datetime | None:
+    """An aware moment, cut to microseconds; None when it is no WARC-Date of second precision or finer."""
+    match = _DATE.match(text.strip())
+    if not match:
+        return None
+    try:
+        return datetime.fromisoformat(match[1]).replace(microsecond=int((match[2] or "0")[:6].ljust(6, "0")), tzinfo=UTC)
+    except ValueError:
+        return None
+
+
+def target_uri(url: str) -> str:
+    """`url` as ASCII by RFC 3986: other characters percent-encoded as UTF-8, existing escapes kept."""
+    return quote(url, safe=_URI_SAFE)
+
+
+def escape_line(raw: bytes) -> str:
+    """Bytes as one printable ASCII line: control bytes, non-ASCII and '%' as %XX. `unescape_line` gives them back."""
+    return quote_from_bytes(raw, safe=_LINE_SAFE)
+
+
+def unescape_line(line: str) -> bytes:
+    return unquote_to_bytes(line)
+
+
+def sha1_base32(data: bytes) -> str:
+    return base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
+
+
+def warc_fields(fields: Iterable[tuple[str, str]]) -> bytes:
+    """A block of application/warc-fields; line breaks inside a value become spaces."""
+    return b"".join(f"{name}: {_one_line(value)}\r\n".encode() for name, value in fields)
+
+
+def serialize(fields: Iterable[tuple[str, str]], block: bytes) -> bytes:
+    """One record, uncompressed; Content-Length is added here."""
+    head = [VERSION, *(f"{name}: {_one_line(value)}".encode() for name, value in fields), b"Content-Length: %d" % len(block)]
+    return b"\r\n".join(head) + _END + block + _END
+
+
+def _one_line(value: str) -> str:
+    return " ".join(value.splitlines()) if not value.isprintable() else value
