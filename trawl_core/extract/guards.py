@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 
+from trawl_core.extract.elements import FLAT
+
 MAX_DEPTH = 20_000
 MAX_TAG_CHARS = 50_000
 MAX_ATTRIBUTES = 5_000
@@ -15,13 +17,6 @@ MAX_ATTRIBUTES = 5_000
 _TAG_START = re.compile(r"<[a-zA-Z]")
 _TAG = re.compile(
     r"<!--.*?(?:-->|\Z)|<(script|style|textarea|title)\b.*?(?:</\1\s*>|\Z)|<(/?)([a-zA-Z][^\s/>]*)", re.IGNORECASE | re.DOTALL
-)
-# Elements that hold nothing, or that the parser closes by itself when the next of them starts.
-_FLAT = frozenset(
-    re.findall(
-        r"\w+",
-        "area base br col embed hr img input link meta param source track wbr p li dt dd tr td th tbody thead tfoot option a html body",
-    )
 )
 _FLATTENED = re.compile(r"</?(?!(?:p|h[1-6]|a|title|script|style|base|meta|link|br|html|head|body)(?![\w-]))[a-zA-Z][^>]*>", re.IGNORECASE)
 
@@ -41,7 +36,7 @@ def is_deeper_than(html_text: str, limit: int) -> bool:
     depth = 0
     for match in _TAG.finditer(html_text):
         name = match[3]
-        if name is None or name.lower() in _FLAT:
+        if name is None or name.lower() in FLAT:
             continue
         depth = max(0, depth - 1) if match[2] else depth + 1
         if depth > limit:

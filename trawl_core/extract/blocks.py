@@ -1,0 +1,229 @@
+"""A page's visible blocks in order. The only block splitter of the project: gate, noise filter and diff read what it gives.
+
+A block is the text between two block boundaries of the tree that lexbor builds: a paragraph, a heading, a list item, a
+table row (its cells joined by ` | `), a preformatted text. Two line breaks in a row are a boundary too. One or two signs
+alone (bullets, separators) are no block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import xxhash
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from trawl_core.extract.elements import BESIDE_CONTENT, BESIDE_CONTENT_ROLES, HEADINGS, INLINE, INVISIBLE
+from trawl_core.extract.guards import defuse
+
+CELL = " | "
+TRAIL = " › "
+MAX_ROW_CHARS = 2000
+_MAX_ROW_NESTING = 60
+_MAX_HEADING_CHARS = 300
+
+_ZERO_WIDTH = dict.fromkeys((0x00, 0xAD, 0x200B, 0x200C, 0x2060, 0xFEFF))
+
+
+@dataclass(frozen=True)
+class Block:
+    """`hash` is xxh3_64 of `text`, which is whitespace-normalised; `heading` the trail of headings above, joined by ` › `.
+
+    `in_main` is False in nav, header, footer and aside, and outside of a main element where the page has one.
+    """
+
+    position: int
+    hash: int
+    heading: str
+    text: str
+    in_main: bool
+    level: int = 0
+    """1 to 6 for a heading, 0 for any other block."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Blocks of a page and what walking its tree tells besides: `depth` of the deepest element, visible characters and
+    how many of them stand inside links."""
+
+    blocks: tuple[Block, ...]
+    depth: int
+    chars: int
+    link_chars: int
+
+    @property
+    def link_density(self) -> float:
+        return self.link_chars / self.chars if self.chars else 0.0
+
+
+def page_blocks(html_text: str) -> list[Block]:
+    """Visible blocks of an HTML document; empty when it shows no text."""
+    return list(split_tree(LexborHTMLParser(defuse(html_text)[0])).blocks)
+
+
+def split_tree(tree: LexborHTMLParser) -> Split:
+    body = tree.body
+    if body is None:
+        return Split((), 0, 0, 0)
+    return _Walk(any(True for node in tree.css("main, [role=main]") if node.text(strip=True))).run(body)
+
+
+def block_hash(text: str) -> int:
+    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "replace"))
+
+
+def normalize_space(text: str) -> str:
+    """Runs of white space as one space, none at the ends, no characters without width."""
+    if not text.isascii():
+        text = text.translate(_ZERO_WIDTH)
+    return " ".join(text.split())
+
+
+class _Walk:
+    """One pass over the tree without recursion: a page may be nested deeper than Python's stack."""
+
+    def __init__(self, has_main: bool) -> None:
+        self.has_main = has_main
+        self.blocks: list[Block] = []
+        self.parts: list[str] = []
+        self.trails: dict[bool, list[tuple[int, str]]] = {True: [], False: []}
+        self.beside = self.main = self.article = self.links = self.row = 0
+        self.chars = self.link_chars = 0
+        self.level = 0
+        self.after_break = False
+
+    def run(self, body: LexborNode) -> Split:
+        depth = deepest = 1
+        open_elements: list[tuple[str, str | None]] = []
+        node = body.child
+        while node is not None:
+            descend = None
+            if node.is_text_node:
+                self.text(node.text_content or "")
+            elif node.is_element_node:
+                tag = node.tag or ""
+                attributes = node.attributes
+                if tag not in INVISIBLE and not _is_hidden(attributes):
+                    what = self.enter(tag, node, attributes, depth)
+                    descend = node.child
+                    if descend is None:
+                        self.leave(tag, what)
+                    else:
+                        open_elements.append((tag, what))
+                        depth += 1
+                        deepest = max(deepest, depth)
+            if descend is not None:
+                node = descend
+                continue
+            following = node.next
+            while following is None and open_elements:
+                node = node.parent
+                depth -= 1
+                self.leave(*open_elements.pop())
+                following = node.next
+            node = following
+        self.flush()
+        return Split(tuple(self.blocks), deepest, self.chars, self.link_chars)
+
+    def text(self, text: str) -> None:
+        if text.isspace():
+            self.parts.append(" ")
+            return
+        self.after_break = False
+        self.parts.append(text)
+        size = len(text.strip())
+        self.chars += size
+        if self.links:
+            self.link_chars += size
+
+    def enter(self, tag: str, node: LexborNode, attributes: dict[str, str | None], depth: int) -> str | None:
+        """Account for the start of an element; the answer is what `leave` has to take back."""
+        if tag == "br":
+            if self.after_break and not self.row:
+                self.flush()
+            self.after_break = True
+            self.parts.append(" ")
+            return None
+        what = None
+        if tag == "a":
+            self.links += 1
+            return "link"
+        if tag in INLINE:
+            return None
+        if self.row:
+            if tag in ("td", "th") and any(part.strip() for part in self.parts):
+                self.parts.append(CELL)
+            else:
+                self.parts.append(" ")
+            return None
+        self.flush()
+        role = (attributes.get("role") or "").lower()
+        if tag == "tr" and depth <= _MAX_ROW_NESTING and _is_data_row(node):
+            self.row += 1
+            what = "row"
+        elif tag in HEADINGS:
+            self.level = HEADINGS[tag]
+            what = "heading"
+        elif tag == "main" or role == "main":
+            self.main += 1
+            what = "main"
+        elif tag == "article":
+            self.article += 1
+            what = "article"
+        elif (tag in BESIDE_CONTENT or role in BESIDE_CONTENT_ROLES) and not (tag == "header" and (self.article or self.main)):
+            self.beside += 1
+            what = "beside"
+        return what
+
+    def leave(self, tag: str, what: str | None) -> None:
+        if what == "link":
+            self.links -= 1
+            return
+        if tag == "br" or tag in INLINE:
+            return
+        if self.row and what != "row":
+            self.parts.append(" ")
+            return
+        self.flush()
+        if what == "row":
+            self.row -= 1
+        elif what == "heading":
+            self.level = 0
+        elif what == "main":
+            self.main -= 1
+        elif what == "article":
+            self.article -= 1
+        elif what == "beside":
+            self.beside -= 1
+
+    def flush(self) -> None:
+        """End the block that is being collected."""
+        self.after_break = False
+        if not self.parts:
+            return
+        text = normalize_space("".join(self.parts)).rstrip("¶").rstrip()
+        self.parts.clear()
+        if len(text) < 3 and not any(letter.isalnum() for letter in text):
+            return
+        in_main = not self.beside and (not self.has_main or self.main > 0)
+        trail = self.trails[in_main]
+        if self.level:
+            while trail and trail[-1][0] >= self.level:
+                trail.pop()
+        heading = TRAIL.join(title for _, title in trail)
+        self.blocks.append(Block(len(self.blocks), block_hash(text), heading, text, in_main, self.level))
+        if self.level:
+            trail.append((self.level, text[:_MAX_HEADING_CHARS]))
+
+
+def _is_hidden(attributes: dict[str, str | None]) -> bool:
+    if not attributes:
+        return False
+    if "hidden" in attributes and (attributes["hidden"] or "").lower() != "until-found":
+        return True
+    style = attributes.get("style")
+    return bool(style) and any(rule in style.replace(" ", "").lower() for rule in ("display:none", "visibility:hidden"))
+
+
+def _is_data_row(row: LexborNode) -> bool:
+    """False for the row of a table that lays out a page: one that holds a table or much text."""
+    return row.css_first("table") is None and len(row.text()) <= MAX_ROW_CHARS
