@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
+from datetime import date
 from importlib.resources import files
 from pathlib import Path
 
+from trawl_core.clock import clock_from_env, crawl_date
 from trawl_core.errors import explain_os_error
 
 
@@ -50,6 +53,17 @@ class Home:
     def catalog_file(self) -> Path:
         return self.root / "trawl.duckdb"
 
+    @property
+    def _made_on_file(self) -> Path:
+        return self.root / "work" / "made-on"
+
+    def made_on(self) -> date:
+        """The day on which `prepare` first ran here; today before that."""
+        try:
+            return date.fromisoformat(self._made_on_file.read_text().strip())
+        except (FileNotFoundError, ValueError):
+            return crawl_date(clock_from_env())
+
     def prepare(self) -> Home:
         """Make the folders, a first sites.yaml and dagster.yaml where they are missing; never overwrites a file.
 
@@ -60,9 +74,22 @@ class Home:
                 folder.mkdir(parents=True, exist_ok=True)
             _write_once(self.sites_file, "sites.yaml")
             _write_once(self.dagster_home / "dagster.yaml", "dagster.yaml")
+            if not self._made_on_file.exists():
+                self._made_on_file.write_text(f"{crawl_date(clock_from_env()).isoformat()}\n")
         except OSError as error:
             raise explain_os_error(error, "preparing Trawl's home", self.root) from error
         return self
+
+    def check_writable(self) -> None:
+        """Raises ReadOnlyHomeError or DiskFullError when nothing can be stored here."""
+        probe = self.work / f".probe-{os.getpid()}"
+        try:
+            probe.write_bytes(b"\0" * 65_536)
+        except OSError as error:
+            raise explain_os_error(error, "writing to Trawl's home", self.root) from error
+        finally:
+            with suppress(OSError):
+                probe.unlink(missing_ok=True)
 
 
 def _write_once(target: Path, template: str) -> None:

@@ -1,0 +1,37 @@
+"""Group changes: what changed since each URL's previous good capture, what is known of each URL, the night's report."""
+
+from __future__ import annotations
+
+import dagster as dg
+from trawl_core.changes.stage import detect_changes
+from trawl_core.recrawl.health import report_night
+from trawl_core.recrawl.stage import update_url_history
+
+from trawl_assets.assets.crawl import warc_snapshot
+from trawl_assets.assets.extraction import pages, structured_data
+from trawl_assets.assets.specs import date_asset, domain_asset
+from trawl_assets.batches import per_date, per_partition
+from trawl_assets.resources import Trawl
+from trawl_core.lake.schemas import TABLES
+
+
+@domain_asset("changes", group="changes", kinds={"python", "parquet"}, deps=[warc_snapshot, pages, structured_data])
+def changes(context: dg.AssetExecutionContext, trawl: Trawl) -> dg.MaterializeResult:
+    return per_partition(context, trawl, lambda partition: detect_changes(trawl.lake, partition))
+
+
+@domain_asset("url_history", group="changes", kinds={"polars", "parquet"}, deps=[warc_snapshot, changes])
+def url_history(context: dg.AssetExecutionContext, trawl: Trawl) -> dg.MaterializeResult:
+    return per_partition(context, trawl, lambda partition: update_url_history(trawl.lake, partition, trawl.site(partition.domain)))
+
+
+@date_asset(
+    "crawl_report",
+    table="crawl_report",
+    description=TABLES["crawl_report"].doc,
+    group="changes",
+    kinds={"polars", "parquet"},
+    per_domain=[warc_snapshot, pages, changes, url_history],
+)
+def crawl_report(context: dg.AssetExecutionContext, trawl: Trawl) -> dg.MaterializeResult:
+    return per_date(context, trawl, lambda crawl_date: report_night(trawl.lake, crawl_date, trawl.config, work=trawl.home.work))

@@ -1,0 +1,36 @@
+"""Group extraction: text, metadata and structured data of the night's pages."""
+
+from __future__ import annotations
+
+import dagster as dg
+from trawl_core.extract.stage import ExtractorPool, extract_pages, extract_structured
+
+from trawl_assets.assets.crawl import warc_snapshot
+from trawl_assets.assets.specs import domain_asset
+from trawl_assets.batches import per_partition
+from trawl_assets.checks import pages_lead_to_records, pages_match_schema
+from trawl_assets.resources import Trawl
+from trawl_core.extract import EXTRACTOR_VERSION
+
+
+@domain_asset(
+    "pages",
+    group="extraction",
+    kinds={"python", "parquet"},
+    deps=[warc_snapshot],
+    version=EXTRACTOR_VERSION,
+    checks=["pages_match_schema", "pages_lead_to_records"],
+)
+def pages(context: dg.AssetExecutionContext, trawl: Trawl) -> dg.MaterializeResult:
+    with ExtractorPool() as pool:
+        return per_partition(
+            context,
+            trawl,
+            lambda partition: extract_pages(trawl.lake, partition, trawl.site(partition.domain), pool=pool),
+            {"pages_match_schema": pages_match_schema, "pages_lead_to_records": pages_lead_to_records},
+        )
+
+
+@domain_asset("structured_data", group="extraction", kinds={"python", "parquet"}, deps=[warc_snapshot, pages], version=EXTRACTOR_VERSION)
+def structured_data(context: dg.AssetExecutionContext, trawl: Trawl) -> dg.MaterializeResult:
+    return per_partition(context, trawl, lambda partition: extract_structured(trawl.lake, partition, trawl.site(partition.domain)))

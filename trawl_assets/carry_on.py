@@ -1,0 +1,89 @@
+"""After a batch in which some domains failed: which assets of the other domains are still to be built.
+
+Dagster skips everything below a failed step. A domain that the failed step did finish is carried on in a run of its
+own, so that one broken site holds back no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import dagster as dg
+
+from trawl_assets.jobs import NIGHTLY, REPROCESS
+from trawl_assets.partitions import RANGE_END, RANGE_START, Key, ranges
+
+
+@dataclass(frozen=True)
+class Rest:
+    """Run tags (a partition range) and the assets to build for it."""
+
+    assets: tuple[str, ...]
+    tags: dict[str, str]
+
+
+def keys_of_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Key]:
+    """The partition keys that a run covers; empty for a run over something else than date × domain."""
+    if single := run.tags.get("dagster/partition"):
+        return [Key.parse(single)] if "|" in single else []
+    first, last = run.tags.get(RANGE_START), run.tags.get(RANGE_END)
+    if not first or not last or "|" not in first:
+        return []
+    start, end = Key.parse(first), Key.parse(last)
+    order = list(instance.get_dynamic_partitions("domain"))
+    if start.crawl_date != end.crawl_date or start.domain_key not in order or end.domain_key not in order:
+        return []
+    return [Key(start.crawl_date, domain) for domain in order[order.index(start.domain_key) : order.index(end.domain_key) + 1]]
+
+
+def rest_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Rest]:
+    """What to carry on after a failed run: nothing when nothing finished in its failed steps."""
+    keys = keys_of_run(instance, run)
+    built = _built(instance, run)
+    failed = {
+        record.event_log_entry.step_key
+        for record in instance.get_records_for_run(run.run_id, of_type=dg.DagsterEventType.STEP_FAILURE).records
+    }
+    if len(keys) < 2 or not failed:
+        return []
+    selected = [name for name in NIGHTLY if run.asset_selection is None or dg.AssetKey(name) in run.asset_selection]
+    wanted: dict[tuple[str, ...], list[Key]] = {}
+    for key in keys:
+        if not all(str(key) in built.get(step or "", set()) for step in failed):
+            continue
+        missing = tuple(name for name in selected if str(key) not in built.get(name, set()))
+        if missing and set(missing) <= set(REPROCESS):
+            wanted.setdefault(missing, []).append(key)
+    return [
+        Rest(assets, tags)
+        for assets, done in wanted.items()
+        for tags in ranges(instance, [key.domain_key for key in done], done[0].crawl_date)
+    ]
+
+
+def _built(instance: dg.DagsterInstance, run: dg.DagsterRun) -> dict[str, set[str]]:
+    built: dict[str, set[str]] = {}
+    for record in instance.get_records_for_run(run.run_id, of_type=dg.DagsterEventType.ASSET_MATERIALIZATION).records:
+        event = record.event_log_entry.dagster_event
+        if event and event.asset_key and event.partition:
+            built.setdefault(event.asset_key.to_user_string(), set()).add(event.partition)
+    return built
+
+
+def failures_of(instance: dg.DagsterInstance, run_id: str) -> list[str]:
+    """Why a run failed: one entry for each failed step, for a person."""
+    reasons: list[str] = []
+    for record in instance.get_records_for_run(run_id, of_type=dg.DagsterEventType.STEP_FAILURE).records:
+        event = record.event_log_entry.dagster_event
+        data = event.step_failure_data if event else None
+        if data and data.user_failure_data and data.user_failure_data.description:
+            reasons.append(f"{event.step_key}: {data.user_failure_data.description}")
+        elif data and data.error:
+            cause = data.error.cause or data.error
+            reasons.append(f"{event.step_key}: {cause.message.strip()}")
+    return reasons
+
+
+def names(rest: Sequence[Rest]) -> str:
+    return ", ".join(f"{one.tags[RANGE_START]} … {one.tags[RANGE_END]}" for one in rest)

@@ -1,0 +1,49 @@
+"""Blocking checks of one partition: each returns the problems it found, one line each, none when all is well."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from trawl_core.warc.verify import verify
+
+from trawl_core.lake import Lake, Partition, tables
+from trawl_core.lake.schemas import TABLES
+
+
+def archive_verifies(lake: Lake, partition: Partition) -> list[str]:
+    """Every record reads, its digests hold, and captures and records name each other."""
+    return [
+        f"{problem.where}: {problem.what}" for problem in verify(lake, [partition.crawl_date], [partition.domain], tables=("captures",))
+    ]
+
+
+def schema_matches(table: str, lake: Lake, partition: Partition) -> list[str]:
+    """The committed file has exactly the documented columns and types."""
+    name = lake.table_name(table, partition)
+    if not lake.exists(name):
+        return [f"{name} is missing"]
+    with lake.open(name) as file:
+        found = pq.ParquetFile(file).schema_arrow
+    wanted: pa.Schema = TABLES[table].schema
+    missing = [field.name for field in wanted if field.name not in found.names]
+    wrong = [field.name for field in wanted if field.name in found.names and found.field(field.name).type != field.type]
+    return [f"{name}: column {column} is missing" for column in missing] + [f"{name}: column {column} has another type" for column in wrong]
+
+
+def pages_match_schema(lake: Lake, partition: Partition) -> list[str]:
+    return schema_matches("pages", lake, partition)
+
+
+def pages_lead_to_records(lake: Lake, partition: Partition) -> list[str]:
+    """Each page names a WARC file of the lake and a range inside it."""
+    columns = ["url", "warc_filename", "warc_record_offset", "warc_record_length"]
+    rows = tables.read(lake, "pages", partition, columns).to_pylist()
+    sizes = {name: lake.size(name) for name in {row["warc_filename"] for row in rows} if name}
+    problems = []
+    for row in rows:
+        size = sizes.get(row["warc_filename"])
+        if size is None:
+            problems.append(f"{row['url']}: its WARC file {row['warc_filename']} is missing")
+        elif row["warc_record_offset"] + row["warc_record_length"] > size:
+            problems.append(f"{row['url']}: its record lies beyond the end of {row['warc_filename']}")
+    return problems

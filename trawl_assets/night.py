@@ -1,0 +1,142 @@
+"""A night in this process: the same jobs that the daemon runs, recorded in the same Dagster instance.
+
+`run_night` runs `nightly` over the domains asked for, carries the finished domains on where others failed, then
+builds the assets of the date and the catalog. A run that a killed process left behind is marked failed first, and the
+crawl state on disk lets the new one resume.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import date
+from pathlib import Path
+
+import dagster as dg
+
+from trawl_assets.carry_on import Rest, failures_of, rest_of
+from trawl_assets.jobs import daily, nightly, refresh_catalog
+from trawl_assets.partitions import key_of, ranges, register
+from trawl_core.clock import Clock, crawl_date
+from trawl_core.errors import PastDateError
+from trawl_core.home import Home
+from trawl_core.sites import SitesConfig, load_sites
+
+PROCESS_TAG = "trawl/process"
+QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
+STARTED = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.NOT_STARTED]
+
+
+@dataclass
+class Night:
+    """What became of a night: its run ids and, for each failure, a reason for a person."""
+
+    crawl_date: date
+    domains: tuple[str, ...]
+    run_ids: list[str] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+@contextmanager
+def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
+    """The Dagster instance of this home."""
+    os.environ["DAGSTER_HOME"] = str(home.dagster_home)
+    with dg.DagsterInstance.get() as instance:
+        yield instance
+
+
+def run_night(
+    home: Home, clock: Clock, *, day: date | None = None, domains: Sequence[str] = (), refetch: bool = False, threads: int = 16
+) -> Night:
+    """Crawl and derive one date for `domains` (all enabled sites when empty).
+
+    Raises ConfigError, UnknownDomainError or PastDateError before anything is started; what fails later is in
+    `Night.failures`.
+    """
+    config = load_sites(home.sites_file)
+    sites = config.select(domains)
+    today = crawl_date(clock)
+    chosen = day or today
+    if chosen > today:
+        raise PastDateError(f"crawling for {chosen}: that day has not come yet; today's crawl date is {today} (UTC).")
+    night = Night(chosen, tuple(site.domain for site in sites))
+    if not sites:
+        return night
+    with open_instance(home) as instance:
+        _run(instance, config, night, [key_of(site) for site in sites], refetch, threads)
+    return night
+
+
+def _run(instance: dg.DagsterInstance, config: SitesConfig, night: Night, keys: Sequence[str], refetch: bool, threads: int) -> None:
+    from trawl_assets.definitions import defs
+
+    bury_the_dead(instance)
+    register(instance, config)
+    crawl_config = {"ops": {"warc_snapshot": {"config": {"refetch": refetch, "threads": threads}}}}
+    for tags in ranges(instance, keys, night.crawl_date):
+        run = _execute(defs, instance, nightly.name, night, tags=tags, run_config={**QUIET, **crawl_config})
+        for rest in rest_of(instance, run):
+            _execute_rest(defs, instance, night, rest)
+    _execute(defs, instance, daily.name, night, partition_key=night.crawl_date.isoformat(), run_config=QUIET)
+    _execute(defs, instance, refresh_catalog.name, night, run_config=QUIET)
+
+
+def _execute_rest(defs: dg.Definitions, instance: dg.DagsterInstance, night: Night, rest: Rest) -> None:
+    selection = [dg.AssetKey(name) for name in rest.assets]
+    _execute(defs, instance, nightly.name, night, tags=rest.tags, run_config=QUIET, asset_selection=selection)
+
+
+def _execute(
+    defs: dg.Definitions, instance: dg.DagsterInstance, job: str, night: Night, *, tags: dict[str, str] | None = None, **how: object
+) -> dg.DagsterRun:
+    own = {PROCESS_TAG: json.dumps(_this_process()), "trawl/crawl_date": night.crawl_date.isoformat()}
+    result = defs.resolve_job_def(job).execute_in_process(instance=instance, tags={**own, **(tags or {})}, raise_on_error=False, **how)
+    night.run_ids.append(result.run_id)
+    if not result.success:
+        night.failures += failures_of(instance, result.run_id)
+    run = instance.get_run_by_id(result.run_id)
+    if run is None:
+        raise dg.DagsterInvariantViolationError(f"the run {result.run_id} vanished from the instance")
+    return run
+
+
+def bury_the_dead(instance: dg.DagsterInstance) -> list[str]:
+    """Mark runs failed whose command-line process on this machine is gone; returns their ids."""
+    buried = []
+    for run in instance.get_runs(dg.RunsFilter(statuses=STARTED)):
+        if (owner := run.tags.get(PROCESS_TAG)) and _is_dead(json.loads(owner)):
+            instance.report_run_failed(run, "The process of this run was killed. The same command again resumes it.")
+            buried.append(run.run_id)
+    return buried
+
+
+def _this_process() -> dict[str, str | int]:
+    return {"host": socket.gethostname(), "pid": os.getpid(), "started": _start_time(os.getpid())}
+
+
+def _is_dead(owner: dict[str, str | int]) -> bool:
+    if owner["host"] != socket.gethostname():
+        return False
+    return _start_time(int(owner["pid"])) != owner["started"]
+
+
+def _start_time(pid: int) -> str:
+    """A process's start in clock ticks since boot (proc(5), field 22), empty when there is no such process."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
+    except OSError:
+        return "" if not _is_alive(pid) else "alive"
+
+
+def _is_alive(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except PermissionError:
+        return True
+    return True

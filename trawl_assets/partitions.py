@@ -1,0 +1,120 @@
+"""Partitions: crawl date (daily, UTC, today included) × domain (dynamic, from sites.yaml), and crawl date alone.
+
+A domain key is a site's domain, or `@name` for all sites of `group: name`. Keys are never deleted: a site that was
+taken out of sites.yaml keeps its history.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import date
+
+import dagster as dg
+
+from trawl_core.errors import UnknownDomainError
+from trawl_core.home import Home
+from trawl_core.lake import Lake, Partition
+from trawl_core.sites import Site, SitesConfig, load_sites
+
+warnings.filterwarnings("ignore", category=dg.BetaWarning)
+warnings.filterwarnings("ignore", category=dg.PreviewWarning)
+
+RANGE_START = "dagster/asset_partition_range_start"
+RANGE_END = "dagster/asset_partition_range_end"
+SEPARATOR = "|"
+
+
+def first_crawl_date(home: Home, config: SitesConfig | None) -> date:
+    """The first partition: `first_crawl_date` of sites.yaml or the day the home was made, moved back by older WARCs."""
+    chosen = config.first_crawl_date if config and config.first_crawl_date else home.made_on()
+    archived = [partition.crawl_date for partition in Lake(home.lake_url).partitions("warc")]
+    return min([chosen, *archived])
+
+
+def load_sites_or_none(home: Home) -> SitesConfig | None:
+    """sites.yaml when there is one; a wrong one raises ConfigError and stops the code location with its message."""
+    return load_sites(home.sites_file) if home.sites_file.exists() else None
+
+
+_home = Home.from_env()
+crawl_dates = dg.DailyPartitionsDefinition(
+    start_date=first_crawl_date(_home, load_sites_or_none(_home)).isoformat(), timezone="UTC", end_offset=1
+)
+domains = dg.DynamicPartitionsDefinition(name="domain")
+date_domain = dg.MultiPartitionsDefinition({"crawl_date": crawl_dates, "domain": domains})
+fan_in = dg.MultiToSingleDimensionPartitionMapping("crawl_date")
+
+
+@dataclass(frozen=True)
+class Key:
+    """A multi-partition key taken apart: `2026-11-30|docs.example.org`."""
+
+    crawl_date: date
+    domain_key: str
+
+    @classmethod
+    def parse(cls, text: str) -> Key:
+        day, _, domain_key = str(text).partition(SEPARATOR)
+        return cls(date.fromisoformat(day), domain_key)
+
+    def __str__(self) -> str:
+        return f"{self.crawl_date.isoformat()}{SEPARATOR}{self.domain_key}"
+
+    def partitions(self, config: SitesConfig) -> list[Partition]:
+        """The lake's partitions behind this key: one, or one for each site of a group."""
+        return [Partition(self.crawl_date, domain) for domain in domains_of(self.domain_key, config)]
+
+
+def key_of(site: Site) -> str:
+    return f"@{site.group}" if site.group else site.domain
+
+
+def domain_keys(config: SitesConfig) -> list[str]:
+    """Keys of all enabled sites, in the order of sites.yaml, each once."""
+    return list(dict.fromkeys(key_of(site) for site in config.enabled))
+
+
+def domains_of(domain_key: str, config: SitesConfig) -> list[str]:
+    if not domain_key.startswith("@"):
+        return [domain_key]
+    members = [site.domain for site in config.enabled if site.group == domain_key[1:]]
+    if not members:
+        raise UnknownDomainError(
+            f"no site of sites.yaml is in the group {domain_key[1:]}; give sites `group: {domain_key[1:]}` or pick another partition."
+        )
+    return members
+
+
+def register(instance: dg.DagsterInstance, config: SitesConfig) -> list[str]:
+    """Make sure that each domain key of sites.yaml is a partition; returns the new ones."""
+    known = set(instance.get_dynamic_partitions("domain"))
+    new = [key for key in domain_keys(config) if key not in known]
+    if new:
+        instance.add_dynamic_partitions("domain", new)
+    return new
+
+
+def ranges(instance: dg.DagsterInstance, keys: Sequence[str], crawl_date: date, most: int = 25) -> list[dict[str, str]]:
+    """Run tags that cover the domain `keys` of one date with as few runs as Dagster's ranges allow.
+
+    A range is contiguous in the order in which domains became partitions, and at most `most` keys long.
+    """
+    wanted = set(keys)
+    stretches: list[list[str]] = []
+    adjacent = False
+    for key in instance.get_dynamic_partitions("domain"):
+        if key not in wanted:
+            adjacent = False
+            continue
+        if adjacent and len(stretches[-1]) < most:
+            stretches[-1].append(key)
+        else:
+            stretches.append([key])
+        adjacent = True
+    return [_tags(Key(crawl_date, stretch[0]), Key(crawl_date, stretch[-1])) for stretch in stretches]
+
+
+def _tags(first: Key, last: Key) -> dict[str, str]:
+    return {RANGE_START: str(first), RANGE_END: str(last)}

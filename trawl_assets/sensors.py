@@ -1,0 +1,129 @@
+"""Sensors: sites.yaml → partitions, plans → run requests, finished domains of a failed batch → the rest of their night."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, time, timedelta
+
+import dagster as dg
+from trawl_core.recrawl.stage import due_tonight
+
+from trawl_assets.carry_on import keys_of_run, names, rest_of
+from trawl_assets.jobs import nightly, reprocess
+from trawl_assets.partitions import Key, domain_keys, domains_of, ranges, register
+from trawl_assets.resources import Trawl
+from trawl_core.clock import crawl_date
+from trawl_core.lake import Partition
+
+NIGHT_STARTS = time(2, 30, tzinfo=UTC)
+ATTEMPTS = 2
+UNFINISHED = [
+    dg.DagsterRunStatus.QUEUED,
+    dg.DagsterRunStatus.NOT_STARTED,
+    dg.DagsterRunStatus.STARTING,
+    dg.DagsterRunStatus.STARTED,
+    dg.DagsterRunStatus.CANCELING,
+]
+
+
+@dg.sensor(
+    minimum_interval_seconds=30,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Makes each site of sites.yaml a partition. A site that was taken out keeps its partition and is not crawled.",
+)
+def site_registry(context: dg.SensorEvaluationContext, trawl: Trawl) -> dg.SensorResult | dg.SkipReason:
+    new = [key for key in domain_keys(trawl.config) if key not in set(context.instance.get_dynamic_partitions("domain"))]
+    if not new:
+        return dg.SkipReason("every site of sites.yaml is a partition.")
+    return dg.SensorResult(dynamic_partitions_requests=[dg.DynamicPartitionsDefinition(name="domain").build_add_request(new)])
+
+
+@dg.sensor(
+    job=nightly,
+    minimum_interval_seconds=300,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    description="Asks for today's crawl of each domain of which something is due and which no run has taken yet: new sites, "
+    "nights that the machine slept through, and crawls that failed.",
+)
+def recrawl_sensor(context: dg.SensorEvaluationContext, trawl: Trawl) -> dg.SensorResult | dg.SkipReason:
+    now = trawl.clock.now()
+    today = crawl_date(trawl.clock)
+    if now < datetime.combine(today, NIGHT_STARTS):
+        return dg.SkipReason(f"the nightly schedule comes first; this sensor looks after {NIGHT_STARTS:%H:%M} UTC.")
+    register(context.instance, trawl.config)
+    taken, attempts = _runs_of_today(context.instance, now)
+    requests, reasons = [], []
+    for key in domain_keys(trawl.config):
+        partition_key = str(Key(today, key))
+        due = sum(due_tonight(trawl.lake, Partition(today, domain), trawl.config.site(domain)) for domain in domains_of(key, trawl.config))
+        tried = attempts.get(partition_key, 0)
+        if partition_key in taken:
+            reasons.append(f"{key}: a run is at it")
+        elif _crawled(context.instance, partition_key):
+            reasons.append(f"{key}: crawled today")
+        elif tried >= ATTEMPTS:
+            reasons.append(f"{key}: failed {tried} times today, tomorrow again")
+        elif not due:
+            reasons.append(f"{key}: nothing is due")
+        else:
+            requests.append((key, tried, due))
+    if not requests:
+        return dg.SkipReason("; ".join(reasons) or "sites.yaml names no site yet.")
+    attempt = {key: tried for key, tried, _ in requests}
+    runs = [
+        dg.RunRequest(
+            run_key=f"recrawl|{tags['dagster/asset_partition_range_start']}|{max(attempt.values())}",
+            tags={**tags, "trawl/crawl_date": today.isoformat()},
+        )
+        for tags in ranges(context.instance, list(attempt), today)
+    ]
+    return dg.SensorResult(run_requests=runs, cursor=today.isoformat())
+
+
+def _crawled(instance: dg.DagsterInstance, partition_key: str) -> bool:
+    return bool(
+        instance.fetch_materializations(
+            dg.AssetRecordsFilter(asset_key=dg.AssetKey("warc_snapshot"), asset_partitions=[partition_key]), limit=1
+        ).records
+    )
+
+
+def _runs_of_today(instance: dg.DagsterInstance, now: datetime) -> tuple[set[str], dict[str, int]]:
+    """Partition keys that an unfinished run covers, and how often a run over each failed in the last day."""
+    taken: set[str] = set()
+    failed: dict[str, int] = {}
+    for run in instance.get_runs(dg.RunsFilter(statuses=UNFINISHED)):
+        taken.update(str(key) for key in keys_of_run(instance, run))
+    since = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE], job_name=nightly.name, created_after=now - timedelta(days=1))
+    for run in instance.get_runs(since):
+        for key in keys_of_run(instance, run):
+            failed[str(key)] = failed.get(str(key), 0) + 1
+    return taken, failed
+
+
+@dg.run_failure_sensor(
+    request_job=reprocess,
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=15,
+    description="Carries on with the finished domains of a batch in which another one failed.",
+)
+def carry_on(context: dg.RunFailureSensorContext) -> Iterator[dg.RunRequest | dg.SkipReason]:
+    rest = rest_of(context.instance, context.dagster_run)
+    if not rest:
+        yield dg.SkipReason("nothing of the failed run is left to carry on with.")
+    for number, one in enumerate(rest):
+        context.log.info(f"carrying on with {names([one])}: {', '.join(one.assets)}")
+        yield dg.RunRequest(
+            run_key=f"carry-on|{context.dagster_run.run_id}|{number}",
+            tags=one.tags,
+            asset_selection=[dg.AssetKey(name) for name in one.assets],
+        )
+
+
+automation = dg.AutomationConditionSensorDefinition(
+    "automation",
+    target=dg.AssetSelection.all(),
+    default_status=dg.DefaultSensorStatus.RUNNING,
+    minimum_interval_seconds=30,
+    description="Builds the daily assets and the catalog once the domains they depend on have settled.",
+)
