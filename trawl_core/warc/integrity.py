@@ -1,0 +1,65 @@
+"""What a record must hold to prove itself: mandatory fields, digests recomputed, no cut that is not flagged."""
+
+from __future__ import annotations
+
+import re
+
+from trawl_core.warc import format as warc
+from trawl_core.warc.record import Record
+
+_CAPTURES = ("response", "revisit", "request", "resource")
+_SHA1 = re.compile(r"sha1:([A-Za-z2-7]{32})$", re.IGNORECASE)
+_REFERS_TO = ("WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date")
+
+
+def faults_of(record: Record) -> list[str]:
+    """Everything wrong with a parsed record by itself, one line each; empty when it is sound.
+
+    Digests other than sha1 in base32 can't be recomputed here and count as sound (imported files have them).
+    """
+    kind = record.warc_type
+    faults = []
+    if record.date is None:
+        faults.append(f"WARC-Date {record.field('WARC-Date')!r} is no date")
+    if kind in _CAPTURES:
+        uri = record.target_uri
+        if not uri:
+            faults.append("WARC-Target-URI is missing")
+        elif warc.target_uri(uri) != uri:
+            faults.append(f"WARC-Target-URI {uri!r} is not percent-encoded ASCII")
+    faults += _digest_faults("block", record.field("WARC-Block-Digest"), record.block)
+    if kind == "response":
+        faults += _response_faults(record)
+    elif kind == "revisit":
+        faults += [f"{name} is missing" for name in _REFERS_TO if not record.field(name)]
+        if (record.field("WARC-Profile") or "").endswith(warc.NOT_MODIFIED) and record.block:
+            faults.append("the block of a server-not-modified revisit is not empty: players would answer 304")
+    return faults
+
+
+def payload_sha1(record: Record) -> str | None:
+    """The base32 sha1 that a record states for its payload; None when it states none of that kind."""
+    match = _SHA1.match(record.field("WARC-Payload-Digest") or "")
+    return match[1].upper() if match else None
+
+
+def _response_faults(record: Record) -> list[str]:
+    message = record.message
+    faults = _digest_faults("payload", record.field("WARC-Payload-Digest"), message.payload)
+    if record.truncated is None:
+        faults += [f"{fault}, and WARC-Truncated is missing" for fault in message.faults if "cut off" in fault or "no end" in fault]
+        declared = record.header("Content-Length") or ""
+        has_body = message.status is not None and message.status >= 200 and message.status not in (204, 304)
+        framed = record.header("Transfer-Encoding") is None and declared.isascii() and declared.isdigit()
+        if has_body and framed and len(message.payload) < int(declared):
+            faults.append(f"the body has {len(message.payload)} of {declared} bytes, and WARC-Truncated is missing")
+    return faults
+
+
+def _digest_faults(of: str, stated: str | None, data: bytes) -> list[str]:
+    if not stated:
+        return [f"the {of} digest is missing"]
+    match = _SHA1.match(stated)
+    if match and match[1].upper() != (found := warc.sha1_base32(data)):
+        return [f"the {of} digest is {match[1]}, its bytes give {found}"]
+    return []
