@@ -1,0 +1,243 @@
+"""One HTTP exchange: ask for a URL once, follow nothing, and bring back what the wire carried, whatever the server does."""
+
+from __future__ import annotations
+
+import http.client
+import ssl
+import threading
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import replace
+
+import certifi
+import requests
+import urllib3.exceptions
+
+from trawl_core.clock import Clock
+from trawl_core.errors import FetchError
+from trawl_core.fetch.connection import MAX_HEAD_BYTES, Recording, Wire, WireAdapter, WireResponse
+from trawl_core.fetch.guard import Resolver, SystemResolver, check_port
+from trawl_core.sites import Site
+from trawl_core.urls.normalize import host_and_port
+from trawl_core.warc.exchange import Exchange
+from trawl_core.warc.payload import CUT, LENGTH, decode_content
+
+ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+ACCEPT_ENCODING = "gzip, deflate"
+MAX_REDIRECT_BODY_BYTES = 64 * 1024
+
+_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+_BLOCK_BYTES = 256 * 1024
+_SESSIONS_A_THREAD = 32
+_TRUNCATED_BY = {"timeout": "time", "connect_error": "disconnect", "truncated": "length"}
+_NO_HEADERS: Mapping[str, str] = {}
+
+
+class HttpClient:
+    """Fetches for all sites and threads: each thread keeps one session a site, so connections are reused and never shared.
+
+    `tls` is the context for certificate checks; by default certifi's authorities.
+    """
+
+    def __init__(self, *, user_agent: str, clock: Clock, resolver: Resolver | None = None, tls: ssl.SSLContext | None = None) -> None:
+        self._user_agent = user_agent
+        self._clock = clock
+        self._resolver = resolver or SystemResolver()
+        self._tls = tls or ssl.create_default_context(cafile=certifi.where())
+        self._local = threading.local()
+        self._adapters: set[WireAdapter] = set()
+        self._lock = threading.Lock()
+
+    def fetch(self, url: str, site: Site, *, headers: Mapping[str, str] = _NO_HEADERS, max_bytes: int | None = None) -> Exchange:
+        """GET a normalised URL under the site's timeouts, network rules and size limit (`max_bytes` of payload, content coding kept).
+
+        Never raises for what a server or the network does: `outcome`, `error` and `truncated` tell it. A connection that
+        the server had closed meanwhile is opened again once.
+        """
+        limit = site.max_response_bytes if max_bytes is None else max_bytes
+        deadline = self._clock.monotonic() + site.timeout.total_s
+        recording = self._record(url, site, deadline, limit)
+        try:
+            check_port(host_and_port(url)[1], site.network)
+        except FetchError as error:
+            return _failed(recording, error)
+        adapter = self._adapter(site)
+        request = self._prepare(url, headers)
+        exchange = self._try(adapter, request, recording, site, limit)
+        if exchange.outcome == "connect_error" and not recording.connected and recording.first_byte_at is None:
+            exchange = self._try(adapter, request, self._record(url, site, deadline, limit), site, limit)
+        return exchange
+
+    def close(self) -> None:
+        """Close every connection of every thread."""
+        with self._lock:
+            adapters, self._adapters = self._adapters, set()
+        for adapter in adapters:
+            adapter.close()
+
+    def _record(self, url: str, site: Site, deadline: float, limit: int) -> Recording:
+        return Recording(
+            url=url,
+            target="/" + url.split("/", 3)[3],
+            timeout=site.timeout,
+            clock=self._clock,
+            started_at=self._clock.now(),
+            deadline=deadline,
+            # Chunk headers and trailers may take as much again; who sends more is not sending a document.
+            max_wire_bytes=2 * limit + MAX_HEAD_BYTES,
+        )
+
+    def _adapter(self, site: Site) -> WireAdapter:
+        sessions: OrderedDict[tuple, WireAdapter] | None = getattr(self._local, "sessions", None)
+        if sessions is None:
+            sessions = self._local.sessions = OrderedDict()
+        key = (site.domain, site.network)
+        adapter = sessions.get(key)
+        if adapter is None:
+            adapter = sessions[key] = WireAdapter(Wire(site.network, self._resolver), self._tls)
+            with self._lock:
+                self._adapters.add(adapter)
+            if len(sessions) > _SESSIONS_A_THREAD:
+                _, oldest = sessions.popitem(last=False)
+                with self._lock:
+                    self._adapters.discard(oldest)
+                oldest.close()
+        sessions.move_to_end(key)
+        return adapter
+
+    def _prepare(self, url: str, headers: Mapping[str, str]) -> requests.PreparedRequest:
+        request = requests.PreparedRequest()
+        request.method = "GET"
+        # Not through prepare_url, which would re-encode it.
+        request.url = url
+        request.headers = requests.structures.CaseInsensitiveDict(
+            {"User-Agent": self._user_agent, "Accept": ACCEPT, "Accept-Encoding": ACCEPT_ENCODING}
+        )
+        for name, value in headers.items():
+            # A validator that came with a control character can't be sent back.
+            if not any(ord(character) < 32 or ord(character) > 255 for character in value):
+                request.headers[name] = value
+        return request
+
+    def _try(self, adapter: WireAdapter, request: requests.PreparedRequest, recording: Recording, site: Site, limit: int) -> Exchange:
+        adapter.wire.recording = recording
+        try:
+            answer = adapter.send(request, stream=True)
+        except FetchError as error:
+            return _failed(recording, error)
+        except (requests.RequestException, urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
+            return _failed(recording, FetchError("connect_error", f"fetching {recording.url} failed: {error}."))
+        response = recording.answer
+        if response.status in _REDIRECTS:
+            limit = min(limit, MAX_REDIRECT_BODY_BYTES)
+        payload, truncated, problem = _read_payload(response, limit)
+        reusable = truncated is None and not response.will_close and not response.reader.surplus
+        response.close()
+        if reusable:
+            answer.raw.release_conn()
+        else:
+            answer.raw.close()
+        return _finished(recording, response, payload, truncated, problem, site.max_decoded_bytes)
+
+
+def _read_payload(response: WireResponse, limit: int) -> tuple[bytes, str | None, str | None]:
+    """(payload without transfer coding, WARC-Truncated reason, explanation); what came before a fault is kept."""
+    payload = bytearray()
+    try:
+        while response.length != 0 and (block := response.read1(min(_BLOCK_BYTES, limit + 1 - len(payload)))):
+            payload += block
+            if len(payload) > limit:
+                # The one byte that proved it is not part of what is kept.
+                del payload[-1]
+                response.reader.consumed -= 1
+                return bytes(payload), "length", f"the answer is longer than {limit} bytes; the rest was not read."
+    except FetchError as error:
+        return bytes(payload), _TRUNCATED_BY.get(error.outcome, "unspecified"), str(error)
+    except http.client.HTTPException:
+        if response.reader.at_end:
+            return bytes(payload), "disconnect", "the server closed the connection inside a chunked answer."
+        return bytes(payload), "unspecified", "the answer's chunks are malformed."
+    if response.length:
+        return bytes(payload), "disconnect", f"the server closed the connection {response.length} bytes before the end of its answer."
+    return bytes(payload), None, None
+
+
+def _finished(
+    recording: Recording, response: WireResponse, payload: bytes, truncated: str | None, problem: str | None, max_decoded_bytes: int
+) -> Exchange:
+    head, received = recording.head, response.reader.received
+    exchange = Exchange(
+        url=recording.url,
+        started_at=recording.started_at,
+        request_bytes=bytes(recording.request),
+        response_bytes=bytes(received[response.head_start : response.reader.consumed]),
+        head_length=response.head_length,
+        payload=payload,
+        status=head.status,
+        reason=head.reason,
+        headers=head.headers,
+        outcome="ok",
+        interim=bytes(received[: response.head_start]),
+        ip_address=recording.ip_address,
+        http_version=head.version,
+        tls_version=recording.tls_version,
+        tls_cipher=recording.tls_cipher,
+        ttfb_ms=recording.ttfb_ms,
+        fetch_ms=recording.elapsed_ms(),
+    )
+    if truncated is None and payload:
+        truncated, problem = _check_coding(exchange, max_decoded_bytes)
+    return replace(exchange, outcome=_outcome(head.status, truncated), truncated=truncated, error=problem or _status_error(exchange))
+
+
+def _check_coding(exchange: Exchange, max_decoded_bytes: int) -> tuple[str | None, str | None]:
+    """A coded stream that is cut is a truncated answer, although its length is as announced (requests would not notice)."""
+    coding = ", ".join(exchange.header_values("content-encoding"))
+    if not coding:
+        return None, None
+    _, reason = decode_content(exchange.payload, coding, max_decoded_bytes)
+    if reason == CUT:
+        return CUT, f"the {coding} stream ends too early or is damaged."
+    if reason in (None, LENGTH):
+        return None, None
+    return None, f"Content-Encoding says {coding}, but the payload is {reason}; it is kept as it came."
+
+
+def _outcome(status: int, truncated: str | None) -> str:
+    if status == 304:
+        return "not_modified"
+    if status >= 400:
+        return "http_error"
+    if status == 101:
+        return "invalid_http"
+    # A redirect is whole with its head.
+    return "truncated" if truncated and status not in _REDIRECTS else "ok"
+
+
+def _status_error(exchange: Exchange) -> str | None:
+    if exchange.status == 101:
+        return "the server switched to another protocol, which was not asked for."
+    return f"the server answered {exchange.status} {exchange.reason}".rstrip() + "." if (exchange.status or 0) >= 400 else None
+
+
+def _failed(recording: Recording, error: FetchError) -> Exchange:
+    """No complete head came: there is nothing to archive, only a reason."""
+    received = bytes(recording.response.reader.received) if recording.response else b""
+    return Exchange(
+        url=recording.url,
+        started_at=recording.started_at,
+        request_bytes=bytes(recording.request),
+        response_bytes=received,
+        head_length=0,
+        payload=b"",
+        status=None,
+        reason="",
+        headers=(),
+        outcome=error.outcome,
+        error=str(error),
+        ip_address=recording.ip_address,
+        tls_version=recording.tls_version,
+        tls_cipher=recording.tls_cipher,
+        ttfb_ms=recording.ttfb_ms,
+        fetch_ms=recording.elapsed_ms(),
+    )
