@@ -1,0 +1,66 @@
+"""RSS and Atom through feedparser: title and entries as text, entries' links as outlinks."""
+
+from __future__ import annotations
+
+import io
+
+import feedparser
+from selectolax.lexbor import LexborHTMLParser
+
+from trawl_core.extract.charset import charset_parameter, decode
+from trawl_core.extract.faults import LIBRARY_FAULTS, describe_fault
+from trawl_core.extract.guards import defuse
+from trawl_core.extract.language import detected_language, primary_subtag
+from trawl_core.extract.page import Heading, Outlink, Page, ScopeCheck, failed_page, text_page
+from trawl_core.urls.normalize import normalize_url
+
+MAX_BYTES = 20_000_000
+
+
+def extract_feed(body: bytes, url: str, content_type: str | None, mime: str, scope: ScopeCheck | None = None) -> Page:
+    """Blocks: the feed's title, then title and summary of each entry."""
+    if len(body) > MAX_BYTES:
+        return failed_page(body, mime, "feed", "too_large", f"feed of {len(body)} bytes; the limit is {MAX_BYTES}", "feed")
+    decoded = decode(body, charset_parameter(content_type))
+    try:
+        parsed = feedparser.parse(io.BytesIO(body), response_headers={"content-location": url, "content-type": content_type or mime})
+    except LIBRARY_FAULTS as error:
+        return failed_page(body, mime, "feed", "broken", f"not a readable feed: {describe_fault(error)}", "feed")
+    lines = [_plain(parsed.feed.get("title")), _plain(parsed.feed.get("subtitle"))]
+    headings = []
+    links: dict[str, str] = {}
+    for entry in parsed.entries:
+        title = _plain(entry.get("title"))
+        contents = [part.get("value") for part in entry.get("content", [])] or [entry.get("summary")]
+        lines.extend([title, *map(_plain, contents)])
+        if title:
+            headings.append(Heading(2, title))
+        if target := normalize_url(entry.get("link") or "", url):
+            links.setdefault(target, title)
+    if not parsed.entries and parsed.bozo and not any(lines):
+        return failed_page(body, mime, "feed", "broken", f"not a readable feed: {describe_fault(parsed.bozo_exception)}", "feed")
+    page = Page(
+        mime_detected=mime,
+        page_type="feed",
+        extractor="feed",
+        html_bytes=len(body),
+        charset=decoded.charset,
+        charset_source=decoded.source,
+        title=_plain(parsed.feed.get("title")) or None,
+        description=_plain(parsed.feed.get("subtitle")) or None,
+        author=_plain(parsed.feed.get("author")) or None,
+        language=primary_subtag(parsed.feed.get("language")) or detected_language(" ".join(lines[:100])),
+        headings=tuple(headings),
+        outlinks=tuple(Outlink(target, "", text, None if scope is None else scope(target) is None) for target, text in links.items()),
+    )
+    return text_page(page, lines, "no text: the feed has no entries")
+
+
+def _plain(markup: str | None) -> str:
+    """Text of a title or summary, which may hold HTML, on one line."""
+    if not markup:
+        return ""
+    if "<" not in markup and "&" not in markup:
+        return " ".join(markup.split())
+    body = LexborHTMLParser(defuse(markup)[0]).body
+    return " ".join(body.text(separator=" ").split()) if body is not None else ""

@@ -1,0 +1,133 @@
+"""Title, description, author, site name and dates of an HTML document.
+
+Author and site name are trafilatura's, the best of those measured; the title is read from the tree, where it is right more
+often; dates are taken only from real signals (metadata, JSON-LD, time elements, and htmldate without its extensive search,
+which invents a date for most pages that have none).
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import date
+from typing import Any
+
+from lxml import etree
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+from trafilatura.metadata import extract_metadata
+
+from trawl_core.extract.blocks import normalize_space
+from trawl_core.extract.faults import LIBRARY_FAULTS
+
+_MAX_TITLE_CHARS = 500
+_SEPARATOR = re.compile(r"\s+[|–—\-·:»•]+\s+")
+_MIN_TITLE_PART = 10
+_ISO_DATE = re.compile(r"\s*(\d{4}-\d\d-\d\d)")
+_JSON_DATE = r"\"{name}\"\s*:\s*\"(\d{{4}}-\d\d-\d\d)"
+# A fixed bound: the bound that htmldate takes by default is today, and the same page must give the same date tomorrow.
+_DATE_SEARCH = {"original_date": True, "extensive_search": False, "max_date": "2100-12-31"}
+
+_PUBLISHED = (
+    'meta[property="article:published_time"]',
+    '[itemprop="datePublished"]',
+    'meta[name="date" i]',
+    'meta[name="dc.date" i]',
+    'meta[name="dcterms.created" i]',
+    "time[pubdate]",
+)
+_MODIFIED = (
+    'meta[property="article:modified_time"]',
+    'meta[property="og:updated_time"]',
+    '[itemprop="dateModified"]',
+    'meta[name="last-modified" i]',
+    'meta[name="dcterms.modified" i]',
+)
+
+
+@dataclass(frozen=True)
+class Metadata:
+    title: str | None = None
+    description: str | None = None
+    author: str | None = None
+    site_name: str | None = None
+    date_published: str | None = None
+    date_modified: str | None = None
+
+
+def page_metadata(tree: LexborHTMLParser, lxml_tree: etree._Element | None, url: str) -> Metadata:
+    """`lxml_tree` is the same document for trafilatura, None where it can't be given to it: then author and the less
+    certain dates are missing."""
+    found = _trafilatura_metadata(lxml_tree, url)
+    return Metadata(
+        title=page_title(tree) or _clean(found.get("title")),
+        description=_clean(_content(tree, 'meta[name="description" i]', 'meta[property="og:description"]')),
+        author=_clean(found.get("author")) or _clean(_content(tree, 'meta[name="author" i]')),
+        site_name=_clean(_content(tree, 'meta[property="og:site_name"]')) or _clean(found.get("sitename")),
+        date_published=_date(tree, _PUBLISHED, "datePublished") or _iso_date(found.get("date")),
+        date_modified=_date(tree, _MODIFIED, "dateModified"),
+    )
+
+
+def page_title(tree: LexborHTMLParser) -> str | None:
+    """The heading that the title repeats, else the title without the site's name."""
+    node = tree.css_first("head > title")
+    title = _clean(node.text()) if node is not None else None
+    shared = _clean(_content(tree, 'meta[property="og:title"]'))
+    headings = [heading for heading in (_heading(node) for node in tree.css("h1")) if heading]
+    for heading in headings:
+        if len(heading) > 2 and any(heading.lower() in (whole or "").lower() for whole in (title, shared)):
+            return heading
+    whole = shared or title
+    if whole is None:
+        return headings[0] if headings else None
+    parts = _SEPARATOR.split(whole)
+    return parts[0] if len(parts) > 1 and len(parts[0]) >= _MIN_TITLE_PART else whole
+
+
+def _heading(node: LexborNode) -> str | None:
+    text = _clean(node.text())
+    return text.rstrip("¶").rstrip() or None if text else None
+
+
+def _trafilatura_metadata(lxml_tree: etree._Element | None, url: str) -> dict[str, Any]:
+    if lxml_tree is None:
+        return {}
+    try:
+        return extract_metadata(lxml_tree, url, date_config=dict(_DATE_SEARCH), extensive=False).as_dict()
+    except LIBRARY_FAULTS:
+        return {}
+
+
+def _content(tree: LexborHTMLParser, *selectors: str) -> str | None:
+    for selector in selectors:
+        for node in tree.css(selector):
+            if content := (node.attributes.get("content") or "").strip():
+                return content
+    return None
+
+
+def _date(tree: LexborHTMLParser, selectors: tuple[str, ...], json_name: str) -> str | None:
+    for selector in selectors:
+        for node in tree.css(selector):
+            attributes = node.attributes
+            if found := _iso_date(attributes.get("content") or attributes.get("datetime")):
+                return found
+    pattern = re.compile(_JSON_DATE.format(name=json_name))
+    for node in tree.css("script[type]"):
+        if "ld+json" in (node.attributes.get("type") or "") and (match := pattern.search(node.text() or "")):
+            return _iso_date(match[1])
+    return None
+
+
+def _iso_date(value: str | None) -> str | None:
+    match = _ISO_DATE.match(value or "")
+    if match is None:
+        return None
+    try:
+        return date.fromisoformat(match[1]).isoformat()
+    except ValueError:
+        return None
+
+
+def _clean(value: str | None) -> str | None:
+    return normalize_space(value or "")[:_MAX_TITLE_CHARS] or None
