@@ -93,6 +93,10 @@ class OpenFile:
         os.close(self._fd)
         self._path.unlink()
 
+    def abandon(self) -> None:
+        """Close the file as it is, under its `.open` name."""
+        os.close(self._fd)
+
     def seal(self) -> None:
         """Make the file durable and visible under its sealed name; a broken file stays `.open` for repair."""
         try:

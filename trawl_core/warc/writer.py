@@ -183,6 +183,12 @@ class WarcWriter:
         else:
             file.seal()
 
+    def abandon(self) -> None:
+        """Let go of the current file without sealing it: it stays `.open`, and `repair_partition` salvages it."""
+        file, self._file = self._file, None
+        if file is not None:
+            file.abandon()
+
     def _current(self) -> OpenFile:
         if self._file is not None and self._file.offset >= self._max_bytes:
             self.close()
