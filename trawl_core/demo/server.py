@@ -8,7 +8,8 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Callable
-from datetime import datetime
+from dataclasses import replace
+from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -127,6 +128,8 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, with_body: bool) -> None:
         answer = self.server.demo.answer(self.path)
+        if answer.gzip and "gzip" not in self.headers.get("Accept-Encoding", ""):
+            answer = replace(answer, gzip=False)
         unchanged = is_unchanged(answer, self.headers.get("If-None-Match"), self.headers.get("If-Modified-Since"))
         status = 304 if unchanged else answer.status
         self.send_response(status)
@@ -172,6 +175,7 @@ def is_unchanged(answer: Answer, if_none_match: str | None, if_modified_since: s
 
 def _moment(http_date: str) -> datetime | None:
     try:
-        return parsedate_to_datetime(http_date)
+        moment = parsedate_to_datetime(http_date)
     except ValueError:
         return None
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)  # "-0000" is read as naive
