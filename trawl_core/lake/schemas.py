@@ -293,6 +293,7 @@ EVIDENCE = pa.struct(
         ("text_changed", BOOL),
         ("blocks_changed", BOOL),
         ("structured_changed", BOOL),
+        ("extractor_changed", BOOL),
     ]
 )
 FIELD_CHANGE = pa.struct([("path", TEXT), ("old", TEXT), ("new", TEXT)])
