@@ -1,0 +1,74 @@
+"""What a fetched document leads to: links of a page, entries of a sitemap, items of a feed. Pure functions of the exchange."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+import feedparser
+
+from trawl_core.extract.charset import charset_parameter
+from trawl_core.extract.links import find_links
+from trawl_core.fetch.sitemaps import parse_sitemap
+from trawl_core.sites import Site
+from trawl_core.urls.normalize import normalize_url
+from trawl_core.warc.exchange import Exchange
+from trawl_core.warc.payload import decode_content
+from trawl_core.warc.sniff import sniff_mime
+
+REFRESH_FOLLOWED_S = 5.0
+_HTML = ("text/html", "application/xhtml+xml")
+_FEEDS = ("application/rss+xml", "application/atom+xml")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A URL that a document names. `kind` is page or sitemap; `step` is what it adds to the link depth (0 for a meta refresh)."""
+
+    url: str
+    kind: str = "page"
+    text: str = ""
+    nofollow: bool = False
+    step: int = 1
+    from_page: bool = True
+    last_modified: datetime | None = None
+
+
+def discover(exchange: Exchange, kind: str, site: Site) -> tuple[Found, ...]:
+    """URLs named by the document that a complete or cut 2xx answer carries, in its order; `kind` is what it was fetched as."""
+    if exchange.status is None or not 200 <= exchange.status < 300 or not exchange.payload:
+        return ()
+    document, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), site.max_decoded_bytes)
+    if kind == "sitemap":
+        return tuple(_sitemap(document, exchange.url, site))
+    declared = exchange.header("Content-Type")
+    mime = sniff_mime(document, declared)
+    if kind == "feed" or mime in _FEEDS:
+        return tuple(_feed(document, exchange.url))
+    if mime in _HTML:
+        return tuple(_page(document, exchange.url, charset_parameter(declared)))
+    return ()
+
+
+def _page(document: bytes, url: str, charset: str | None) -> Iterable[Found]:
+    page = find_links(document, url, charset)
+    if page.meta_refresh is not None and page.meta_refresh[0] < REFRESH_FOLLOWED_S:
+        yield Found(page.meta_refresh[1], step=0)
+    for link in page.links:
+        yield Found(link.url, text=link.text, nofollow=link.nofollow)
+
+
+def _sitemap(document: bytes, url: str, site: Site) -> Iterable[Found]:
+    for entry in parse_sitemap(document, url, site.max_decoded_bytes):
+        yield Found(entry.url, kind="sitemap" if entry.is_sitemap else "page", from_page=False, last_modified=entry.last_modified)
+
+
+def _feed(document: bytes, url: str) -> Iterable[Found]:
+    """Item links of RSS, Atom and RDF, through feedparser's tolerant parser; relative ones resolved against the feed."""
+    feed = feedparser.parse(document, response_headers={"content-location": url}, sanitize_html=False, resolve_relative_uris=False)
+    for entry in feed.entries:
+        links = [entry.get("link"), *(link.get("href") for link in entry.get("links", []) if link.get("rel", "alternate") == "alternate")]
+        targets = (normalize_url(link, url) for link in links if link)
+        for target in dict.fromkeys(target for target in targets if target):
+            yield Found(target, text=entry.get("title") or "", from_page=False)

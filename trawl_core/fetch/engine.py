@@ -1,0 +1,193 @@
+"""One engine for all domains of a run: worker threads that fetch, and one thread that decides.
+
+The deciding thread owns every frontier, ledger and WARC writer, so none of them is locked. Its loop: make durable what
+is due, promote retries, give work to the origins whose turn it is, take results. A domain that fails leaves the
+others alone.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING
+
+from trawl_core.clock import Clock
+from trawl_core.errors import TrawlError, explain_os_error
+from trawl_core.fetch.client import HttpClient
+from trawl_core.fetch.guard import Resolver
+from trawl_core.fetch.origins import Origin, Turns
+from trawl_core.fetch.progress import CrawlProgress, ProgressMeter
+from trawl_core.fetch.state import explain_sqlite_error
+from trawl_core.fetch.work import Result, Task, work
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from trawl_core.fetch.session import Session
+
+_LONGEST_WAIT_S = 0.5
+
+
+class Engine:
+    """Runs the nights of `sessions` to their end; `stop` ends them early, with open exchanges finished."""
+
+    def __init__(
+        self,
+        *,
+        client: HttpClient,
+        resolver: Resolver,
+        clock: Clock,
+        threads: int,
+        domains: int,
+        stop: threading.Event,
+        on_progress: Callable[[CrawlProgress], None] | None,
+    ) -> None:
+        self.turns = Turns(threads if domains <= 1 else max(1, threads // 2))
+        self._client = client
+        self._resolver = resolver
+        self._clock = clock
+        self._threads = threads
+        self._stop = stop
+        self._tasks: SimpleQueue[Task | None] = SimpleQueue()
+        self._results: SimpleQueue[Result] = SimpleQueue()
+        self._workers: list[threading.Thread] = []
+        self._in_flight = 0
+        self._meter = ProgressMeter(clock, on_progress)
+
+    def run(self, sessions: Sequence[Session]) -> None:
+        """Every session is finished or failed when this returns."""
+        self._open = {session.night: session for session in sessions}
+        try:
+            for session in sessions:
+                with self._guard(session):
+                    session.night.wake_all()
+            while self._open:
+                self._turn()
+        finally:
+            for _ in self._workers:
+                self._tasks.put(None)
+            for worker in self._workers:
+                worker.join()
+
+    def _turn(self) -> None:
+        now = self._clock.monotonic()
+        if self._stop.is_set():
+            for session in self._open.values():
+                session.stop()
+        for session in list(self._open.values()):
+            with self._guard(session):
+                due = session.night.recorder.due_at()
+                if due is not None and due <= now:
+                    session.make_durable()
+                session.night.promote(self._clock.now().timestamp())
+        self._give_work(now)
+        self._finish_those_over()
+        if self._open:
+            self._take_results(self._patience(now))
+            self._meter.tell(self._open.values(), self._in_flight)
+
+    def _give_work(self, now: float) -> None:
+        while self._in_flight < self._threads:
+            origin = self.turns.take(now)
+            if origin is None:
+                return
+            session = self._open.get(origin.night)
+            if session is None:
+                continue
+            task = None
+            with self._guard(session):
+                task = origin.night.next_task(origin)
+            if task is not None:
+                self._start(origin, task, now)
+
+    def _start(self, origin: Origin, task: Task, now: float) -> None:
+        self._in_flight += 1
+        origin.night.in_flight += 1
+        if task.kind == "resolve":
+            origin.pace.in_flight += 1
+        else:
+            origin.pace.started(now)
+            self.turns.addresses.started(origin.address or origin.key)
+            self.turns.enter(origin)
+        if len(self._workers) < min(self._threads, self._in_flight):
+            arguments = (self._tasks, self._results, self._client, self._resolver)
+            self._workers.append(threading.Thread(target=work, args=arguments, name="trawl-fetch", daemon=True))
+            self._workers[-1].start()
+        self._tasks.put(task)
+
+    def _take_results(self, patience_s: float) -> None:
+        try:
+            result = self._results.get(timeout=patience_s) if self._in_flight else self._idle(patience_s)
+        except Empty:
+            return
+        while result is not None:
+            self._ended(result)
+            result = None if self._results.empty() else self._results.get()
+
+    def _idle(self, patience_s: float) -> None:
+        self._clock.sleep(patience_s)
+
+    def _ended(self, result: Result) -> None:
+        task = result.task
+        origin = task.origin
+        self._in_flight -= 1
+        origin.night.in_flight -= 1
+        session = self._open.get(origin.night)
+        pause = None
+        if session is not None:
+            with self._guard(session):
+                if result.failure is not None:
+                    what = f"{type(result.failure).__name__}: {result.failure}"
+                    raise TrawlError(f"fetching {task.url}: {what}. This is a fault of Trawl, please report it.") from result.failure
+                pause = origin.night.answered(result)
+        now = self._clock.monotonic()
+        exchange = result.exchange
+        if task.kind == "resolve":
+            origin.pace.in_flight -= 1
+        else:
+            self.turns.addresses.finished(origin.address or origin.key)
+            took_s = exchange.ttfb_ms / 1000 if exchange is not None and exchange.ttfb_ms is not None else None
+            status, outcome = (exchange.status, exchange.outcome) if exchange is not None else (None, "failed")
+            origin.pace.finished(now, status, outcome, took_s, pause)
+        self.turns.wake(origin)
+
+    def _finish_those_over(self) -> None:
+        for session in list(self._open.values()):
+            if session.night.is_over:
+                with self._guard(session):
+                    session.finish()
+                self._open.pop(session.night, None)
+
+    def _patience(self, now: float) -> float:
+        """Seconds until something is due without a result."""
+        waits = [_LONGEST_WAIT_S]
+        next_at = self.turns.next_at()
+        if next_at is not None and self._in_flight < self._threads:
+            waits.append(next_at - now)
+        for session in self._open.values():
+            due = session.night.recorder.due_at()
+            if due is not None:
+                waits.append(due - now)
+            retry = session.night.frontier.next_delayed_s()
+            if retry is not None:
+                waits.append(retry - self._clock.now().timestamp())
+        return max(0.0, min(waits))
+
+    @contextmanager
+    def _guard(self, session: Session) -> Iterator[None]:
+        """What goes wrong inside ends this domain's night and no other."""
+        try:
+            yield
+        except TrawlError as error:
+            self._fail(session, error)
+        except sqlite3.Error as error:
+            self._fail(session, explain_sqlite_error(error, session.state.path))
+        except OSError as error:
+            self._fail(session, explain_os_error(error, "crawling", session.job.site.domain))
+
+    def _fail(self, session: Session, error: TrawlError) -> None:
+        self._open.pop(session.night, None)
+        session.fail(error)

@@ -1,0 +1,347 @@
+"""One domain's night: what its origins are asked next, and what each answer means.
+
+All of it runs in the engine's thread. `next_task` gives work for an origin whose turn it is; `answered` takes what
+came of it: archive, row, links, redirect, retry. The durable order is the Recorder's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from trawl_core.clock import Clock
+from trawl_core.fetch.asking import ORIGIN_WAIT_S, RobotsAsking
+from trawl_core.fetch.discovery import Found
+from trawl_core.fetch.frontier import Frontier, Leased, NewUrl
+from trawl_core.fetch.ledger import Ledger
+from trawl_core.fetch.opening import stored_outcome
+from trawl_core.fetch.origins import Origin, RobotsVisit
+from trawl_core.fetch.politeness import THROTTLED, OriginPace, backoff_s, retry_after_s
+from trawl_core.fetch.priority import LISTS, FoundPriority
+from trawl_core.fetch.recording import Recorder
+from trawl_core.fetch.spending import Spending
+from trawl_core.fetch.work import Result, Task
+from trawl_core.sites import Site
+from trawl_core.urls.normalize import normalize_url, origin_of
+from trawl_core.urls.scope import Scope
+from trawl_core.urls.traps import TrapCounter
+from trawl_core.warc.captures import redirect_target
+from trawl_core.warc.exchange import Exchange
+from trawl_core.warc.writer import RevisitOf
+
+# A retry that would have to wait longer is left for another night: a run has to end.
+RETRY_WAIT_S = 120.0
+LEASE_BATCH = 16
+MAX_SITEMAPS = 1_000
+_RETRIED = ("timeout", "connect_error", "dns_error")
+
+
+class Night:
+    """Frontier, ledger and origins of a domain; `wake` is called with an origin that has something to ask again."""
+
+    def __init__(
+        self,
+        site: Site,
+        *,
+        frontier: Frontier,
+        ledger: Ledger,
+        recorder: Recorder,
+        asking: RobotsAsking,
+        spending: Spending,
+        clock: Clock,
+        wake: Callable[[Origin], None],
+    ) -> None:
+        self.site = site
+        self.frontier = frontier
+        self.ledger = ledger
+        self.recorder = recorder
+        self.spending = spending
+        self.in_flight = 0
+        self.is_closing = False
+        self.origins: dict[str, Origin] = {}
+        self._asking = asking
+        self._clock = clock
+        self._wake = wake
+        self._scope = Scope(site)
+        self._traps = TrapCounter()
+        self._priority = FoundPriority(site)
+        self._redirects = ledger.redirects()
+        self._seed_origins = {origin_of(url) for url in map(normalize_url, site.seeds) if url}
+        self._sitemaps = 0
+        for url in frontier.urls_entered():
+            self._traps.admit(url)
+
+    # asking --------------------------------------------------------------------------------------------------
+
+    def origin(self, key: str) -> Origin:
+        found = self.origins.get(key)
+        if found is None:
+            found = self.origins[key] = Origin(key, self, OriginPace.of(self.site), RobotsVisit(f"{key}/robots.txt"))
+        return found
+
+    def wake_all(self) -> None:
+        """Let every origin that has URLs waiting stand in the queue."""
+        for key in self.frontier.origins_waiting():
+            self._wake(self.origin(key))
+
+    def next_task(self, origin: Origin) -> Task | None:
+        """What to ask this origin now; None when it has nothing to ask (or must be waited for)."""
+        if self.is_closing or origin.busy_asking:
+            return None
+        if origin.closed is not None:
+            self._put_off(origin)
+            return None
+        if origin.address is None:
+            origin.busy_asking = True
+            return Task(origin, "resolve", origin.visit.url)
+        if not self._asking.known(origin):
+            origin.busy_asking = True
+            return Task(origin, "robots", origin.visit.url)
+        while (lease := self._next_lease(origin)) is not None:
+            if self.spending.over():
+                self.frontier.release([lease])
+                self.is_closing = True
+                return None
+            if origin.robots is not None and not origin.robots.rules.allowed(lease.url):
+                self._deny(origin, lease)
+                continue
+            self.spending.started(lease.kind)
+            return Task(origin, lease.kind, lease.url, lease, self._conditions(lease))
+        return None
+
+    def _next_lease(self, origin: Origin) -> Leased | None:
+        if not origin.leases:
+            origin.leases.extend(self.frontier.lease(origin.key, LEASE_BATCH, self._clock.now().timestamp()))
+        return origin.leases.popleft() if origin.leases else None
+
+    def _conditions(self, lease: Leased) -> Mapping[str, str]:
+        """Validators byte for byte, only while the record of the body that they describe is known."""
+        if lease.bare or self.ledger.body_of(lease.body_capture_id) is None:
+            return {}
+        headers = {"If-None-Match": lease.etag, "If-Modified-Since": lease.last_modified}
+        return {name: value for name, value in headers.items() if value}
+
+    def _deny(self, origin: Origin, lease: Leased) -> None:
+        self._note(lease, "robots_denied", f"disallowed by {origin.key}/robots.txt", origin)
+        self.ledger.hold(lease.url, "robots", f"{origin.key}/robots.txt", self._clock.now())
+        self.frontier.finish(lease, "robots_denied")
+
+    def _put_off(self, origin: Origin) -> None:
+        """Every URL of an origin that was given up gets its row and waits for another night."""
+        outcome, because = origin.closed or "", origin.closed_because or ""
+        while (lease := self._next_lease(origin)) is not None:
+            if outcome == "put_off":
+                self.frontier.leave(lease, "put_off")
+                self.recorder.touched()
+                continue
+            self._note(lease, outcome, because, origin)
+            if outcome == "blocked_address":
+                self.frontier.finish(lease, outcome)
+            else:
+                self.frontier.leave(lease, outcome)
+
+    def _note(self, lease: Leased, outcome: str, error: str, origin: Origin) -> None:
+        self.recorder.note(lease.url, outcome, error, **self._columns(lease, origin))
+
+    @staticmethod
+    def _columns(lease: Leased, origin: Origin) -> dict[str, Any]:
+        return {
+            "kind": lease.kind,
+            "depth": lease.depth,
+            "is_seed": lease.is_seed,
+            "attempt": lease.attempts + 1,
+            "redirect_from_id": lease.redirect_from_id,
+            "redirect_hop": lease.redirect_hop,
+            "via_id": lease.via_id,
+            "robots_digest": origin.robots.digest if origin.robots else None,
+        }
+
+    # answers -------------------------------------------------------------------------------------------------
+
+    def answered(self, result: Result) -> float | None:
+        """Take a result. Returns the seconds that the origin must be left alone on top of its spacing; None for none."""
+        task = result.task
+        origin = task.origin
+        if task.kind == "resolve":
+            origin.busy_asking = False
+            origin.address = result.address
+            return None
+        exchange = result.exchange
+        assert exchange is not None
+        self.spending.received(len(exchange.response_bytes) + len(exchange.interim))
+        if task.lease is None:
+            return self._robots_answered(origin, exchange)
+        pause = self._pause(exchange)
+        if pause is not None and pause > ORIGIN_WAIT_S:
+            origin.closed, origin.closed_because = "put_off", f"{origin.key} asks to be left alone for {pause:.0f} s"
+        self._settle(origin, task, result, pause)
+        return pause
+
+    def _pause(self, exchange: Exchange) -> float | None:
+        if exchange.status not in THROTTLED:
+            return None
+        return retry_after_s(exchange.header("Retry-After"), exchange.header("Date"), self._clock.now(), self.site.max_retry_after_s)
+
+    def _robots_answered(self, origin: Origin, exchange: Exchange) -> float | None:
+        origin.busy_asking = False
+        pause = self._asking.answered(origin, exchange)
+        if origin.robots is not None and self.site.sitemaps == "auto" and origin.key in self._seed_origins:
+            named = [url for url in map(normalize_url, origin.robots.rules.sitemaps) if url]
+            for url in dict.fromkeys([*named, f"{normalize_url(origin.key)}sitemap.xml"]):
+                self._discovered(Found(url, kind="sitemap", from_page=False), None, None)
+        return pause
+
+    def _settle(self, origin: Origin, task: Task, result: Result, pause: float | None) -> None:
+        lease, exchange = task.lease, result.exchange
+        assert lease is not None
+        assert exchange is not None
+        target = redirect_target(exchange)
+        outcome, error = self._judge(lease, exchange, target, asked=bool(task.headers))
+        row = self.recorder.record(
+            exchange,
+            revisit=self._revisit(lease, exchange, outcome or exchange.outcome),
+            outcome=outcome,
+            error=error or result.unread,
+            fetch_redirect=target,
+            **self._columns(lease, origin),
+        )
+        self.spending.count(row)
+        self._close(lease, exchange, row, pause)
+        if target is not None and outcome is None:
+            self._redirected(lease, row, target)
+        for found in result.found:
+            self._discovered(found, lease, row["capture_id"])
+
+    def _judge(self, lease: Leased, exchange: Exchange, target: str | None, *, asked: bool) -> tuple[str | None, str | None]:
+        """Outcome and error where the crawl knows better than one exchange; (None, None) mostly."""
+        if exchange.status == 304 and not asked:
+            return "unsolicited_304", "the server answered 304 to a request without validators"
+        if target is None:
+            return None, None
+        if self._leads_back(exchange.url, target):
+            return "redirect_loop", f"leads back to itself through {target}"
+        self._redirects[exchange.url] = target
+        if lease.redirect_hop >= self.site.max_redirects:
+            return "redirect_limit", f"more than {self.site.max_redirects} redirects in a row; {target} was not asked for"
+        return None, None
+
+    def _leads_back(self, url: str, target: str) -> bool:
+        step: str | None = target
+        for _ in range(2 * self.site.max_redirects + 2):
+            if step == url:
+                return True
+            step = self._redirects.get(step) if step is not None else None
+        return False
+
+    def _revisit(self, lease: Leased, exchange: Exchange, outcome: str) -> RevisitOf | None:
+        if outcome == "not_modified":
+            return self.ledger.body_of(lease.body_capture_id)
+        if outcome == "ok" and exchange.status == 200 and exchange.payload:
+            return self.ledger.body_like(exchange.payload_digest, exchange.url)
+        return None
+
+    def _close(self, lease: Leased, exchange: Exchange, row: Mapping[str, Any], pause: float | None) -> None:
+        """Done, or once more, or another night."""
+        outcome = stored_outcome(row["outcome"], exchange.status)
+        cut = outcome == "truncated" and exchange.truncated != "length"
+        if outcome == "unsolicited_304" and not lease.bare:
+            self.frontier.postpone(lease, outcome, 0.0, bare=True)
+            return
+        attempt = lease.attempts + 1
+        if (outcome in _RETRIED or outcome == "server_error" or cut) and attempt < self.site.attempts:
+            wait = pause if pause is not None else backoff_s(attempt, self.site.delay_s)
+            if wait > min(RETRY_WAIT_S, self.spending.seconds_left()):
+                self.frontier.leave(lease, outcome)
+            else:
+                self.frontier.postpone(lease, outcome, self._clock.now().timestamp() + wait)
+            return
+        self.frontier.finish(lease, outcome)
+        if row["outcome"] == "ok" and exchange.status == 200 and row["warc_type"]:
+            body = row["refers_to_id"] if row["warc_type"] == "revisit" else row["capture_id"]
+            self.frontier.set_validators(lease, row["etag"], row["last_modified"], body)
+
+    def _redirected(self, lease: Leased, row: Mapping[str, Any], target: str) -> None:
+        reason = self._scope.check(target) if lease.kind == "page" else self._scope.check_origin(target)
+        hop = lease.redirect_hop + 1
+        if reason is not None:
+            self.ledger.hold(target, "scope", reason, self._clock.now())
+            columns = {"depth": lease.depth, "is_seed": False, "attempt": 1, "via_id": lease.via_id}
+            self.recorder.note(
+                target,
+                "out_of_scope",
+                f"redirect target: {reason}",
+                kind=lease.kind,
+                redirect_from_id=row["capture_id"],
+                redirect_hop=hop,
+                **columns,
+            )
+        elif self.frontier.knows(target):
+            self.frontier.link_redirect(target, row["capture_id"], hop)
+        else:
+            self._enter(
+                NewUrl(
+                    target,
+                    origin_of(target),
+                    lease.kind,
+                    lease.priority,
+                    lease.depth,
+                    via_id=lease.via_id,
+                    redirect_from_id=row["capture_id"],
+                    redirect_hop=hop,
+                )
+            )
+
+    def _discovered(self, found: Found, source: Leased | None, via_id: str | None) -> None:
+        """Let a URL in that a document names, or count why not."""
+        if self.frontier.knows(found.url):
+            return
+        depth = source.depth + found.step if source is not None else 0
+        reason = self._reason_against(found, depth)
+        if reason is not None:
+            self.ledger.hold(found.url, *reason, self._clock.now())
+            return
+        if found.kind == "sitemap":
+            self._sitemaps += 1
+        priority = LISTS if found.kind == "sitemap" else self._priority(found.url, found.text, depth)
+        self._enter(NewUrl(found.url, origin_of(found.url), found.kind, priority, 0 if found.kind == "sitemap" else depth, via_id=via_id))
+
+    def _reason_against(self, found: Found, depth: int) -> tuple[str, str] | None:
+        if found.kind == "sitemap":
+            if self._sitemaps >= MAX_SITEMAPS:
+                return "trap", f"more than {MAX_SITEMAPS} sitemaps"
+            reason = self._scope.check_origin(found.url)
+            return ("scope", reason) if reason else None
+        if reason := self._scope.check(found.url):
+            return "scope", reason
+        if found.nofollow and not self.site.follow_nofollow:
+            return "nofollow", "rel=nofollow"
+        if depth > self.site.budget.depth:
+            return "depth", f"deeper than {self.site.budget.depth}"
+        if found.from_page and (reason := self._traps.admit(found.url)):
+            return "trap", reason.removeprefix("trap ")
+        return None
+
+    def _enter(self, new: NewUrl) -> None:
+        if self.frontier.add(new):
+            self._wake(self.origin(new.origin))
+
+    # time ----------------------------------------------------------------------------------------------------
+
+    def promote(self, now_s: float) -> None:
+        """Retries that are due stand in line again."""
+        for key in self.frontier.promote(now_s):
+            self._wake(self.origin(key))
+
+    @property
+    def is_over(self) -> bool:
+        """Nothing under way and nothing left to ask."""
+        if self.in_flight:
+            return False
+        leased = any(origin.leases for origin in self.origins.values())
+        return self.is_closing or not (self.frontier.waiting or self.frontier.delayed or leased)
+
+    def give_back(self) -> None:
+        """Leases that were not used wait again."""
+        for origin in self.origins.values():
+            self.frontier.release(origin.leases)
+            origin.leases.clear()

@@ -1,0 +1,99 @@
+"""Origins take turns: which one may be asked next, over all domains of a run.
+
+An origin stands in the queue by the moment at which it may be asked again, so that a busy or slow one never keeps
+another from its turn. One that can't start now for want of a free slot at its address or domain is parked until one
+frees.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict, deque
+from dataclasses import dataclass, field
+from itertools import count
+from typing import TYPE_CHECKING, Any
+
+from trawl_core.fetch.frontier import Leased
+from trawl_core.fetch.politeness import AddressBudget, OriginPace
+from trawl_core.fetch.robots_cache import Robots
+
+if TYPE_CHECKING:
+    from trawl_core.fetch.night import Night
+
+
+@dataclass(eq=False)
+class RobotsVisit:
+    """Where the asking for robots.txt stands: the next URL, how many redirects led there, tries that failed."""
+
+    url: str
+    hop: int = 0
+    from_id: str | None = None
+    failures: int = 0
+
+
+@dataclass(eq=False)
+class Origin:
+    """`key` is scheme://host:port. `address` is the resolved one that its budget is kept by, None before the look-up.
+
+    `robots` is None until it is known; `closed` is the outcome that its URLs get once it was given up for tonight,
+    and `closed_because` the reason for a person.
+    """
+
+    key: str
+    night: Night
+    pace: OriginPace
+    visit: RobotsVisit
+    address: str | None = None
+    robots: Robots | None = None
+    closed: str | None = None
+    closed_because: str | None = None
+    leases: deque[Leased] = field(default_factory=deque)
+    queued: bool = False
+    busy_asking: bool = False
+
+
+class Turns:
+    """The queue. `share` bounds the requests under way for one domain while others have work too."""
+
+    def __init__(self, share: int) -> None:
+        self.share = share
+        self.addresses = AddressBudget()
+        self._heap: list[tuple[float, int, Origin]] = []
+        self._order = count()
+        self._parked: dict[Any, list[Origin]] = defaultdict(list)
+
+    def enter(self, origin: Origin) -> None:
+        """Let an origin stand in the queue; no effect when it stands there."""
+        if not origin.queued:
+            origin.queued = True
+            heapq.heappush(self._heap, (origin.pace.next_at, next(self._order), origin))
+
+    def next_at(self) -> float | None:
+        """Monotonic moment at which the next one may be asked; None when nobody stands in the queue."""
+        return self._heap[0][0] if self._heap else None
+
+    def take(self, now: float) -> Origin | None:
+        """The next origin that may be asked now; it leaves the queue."""
+        while self._heap and self._heap[0][0] <= now:
+            origin = heapq.heappop(self._heap)[2]
+            origin.queued = False
+            if origin.closed is not None or origin.night.is_closing:
+                return origin
+            if origin.pace.in_flight >= origin.pace.concurrency:
+                continue  # comes back when one of its requests ends
+            if now < origin.pace.next_at:
+                self.enter(origin)
+            elif origin.night.in_flight >= self.share:
+                self._parked[origin.night].append(origin)
+            elif origin.address is not None and not self.addresses.may_start(origin.address, origin.night.site.host_concurrency):
+                self._parked[origin.address].append(origin)
+            else:
+                return origin
+        return None
+
+    def wake(self, origin: Origin) -> None:
+        """A request of this origin ended: it and whoever waited for its slot may stand in the queue again."""
+        self.enter(origin)
+        for place in (origin.night, origin.address):
+            for waiting in self._parked.pop(place, ()):
+                self.enter(waiting)

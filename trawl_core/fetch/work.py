@@ -1,0 +1,77 @@
+"""What the worker threads do: one look-up or one exchange a task, and reading the document's links.
+
+Workers share nothing but two queues and the HTTP client; all state belongs to the thread that runs the engine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
+
+from trawl_core.errors import FetchError, TrawlError
+from trawl_core.fetch.client import HttpClient
+from trawl_core.fetch.discovery import Found, discover
+from trawl_core.fetch.frontier import Leased
+from trawl_core.fetch.guard import Resolver
+from trawl_core.urls.normalize import host_and_port
+from trawl_core.warc.exchange import Exchange
+
+if TYPE_CHECKING:
+    from trawl_core.fetch.origins import Origin
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """`kind` is resolve, robots, page, sitemap or feed; `lease` is None for the first two."""
+
+    origin: Origin
+    kind: str
+    url: str
+    lease: Leased | None = None
+    headers: Mapping[str, str] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Result:
+    """`exchange` is None for a look-up, whose answer is `address`; `failure` is a fault of ours, not of the server."""
+
+    task: Task
+    exchange: Exchange | None = None
+    found: tuple[Found, ...] = ()
+    unread: str | None = None
+    address: str | None = None
+    failure: BaseException | None = None
+
+
+def work(tasks: SimpleQueue[Task | None], results: SimpleQueue[Result], client: HttpClient, resolver: Resolver) -> None:
+    """Serve `tasks` until None comes. Every task gives exactly one result."""
+    while (task := tasks.get()) is not None:
+        try:
+            results.put(_resolve(task, resolver) if task.kind == "resolve" else _fetch(task, client))
+        except BaseException as failure:  # noqa: BLE001 - a lost result would hang the run; the engine raises it for the domain
+            results.put(Result(task, failure=failure))
+
+
+def _resolve(task: Task, resolver: Resolver) -> Result:
+    """The address by which the budget is kept: the first answer; the host's name when there is none (the fetch will tell why)."""
+    host, port = host_and_port(task.url)
+    try:
+        answers = resolver.resolve(host, port)
+    except (OSError, FetchError):
+        answers = []
+    return Result(task, address=str(answers[0][1]) if answers else host)
+
+
+def _fetch(task: Task, client: HttpClient) -> Result:
+    site = task.origin.night.site
+    exchange = client.fetch(task.url, site, headers=task.headers or {})
+    if task.kind == "robots" or exchange.status is None:
+        return Result(task, exchange)
+    # The digests are wanted by the archive; here they are reckoned beside the other workers.
+    _ = exchange.payload_digest, exchange.payload_sha256
+    try:
+        return Result(task, exchange, discover(exchange, task.kind, site))
+    except (ValueError, RecursionError, MemoryError, LookupError, AttributeError, TypeError, TrawlError) as error:
+        return Result(task, exchange, unread=f"its links could not be read: {type(error).__name__}: {error}")
