@@ -153,7 +153,7 @@ class Lake:
         target = self.path(name)
         try:
             if not self.is_local:
-                with self.fs.open_output_stream(target) as stream:
+                with self.fs.open_output_stream(target, compression=None) as stream:  # by name it would compress .gz again
                     write(stream)
                     return stream.tell()
             return _publish_local(Path(target), write)
