@@ -157,8 +157,8 @@ def _order(valued: pl.DataFrame, budget: int, caps: pl.Series, max_age_days: flo
 
 
 def _reason(bar: float) -> pl.Expr:
-    """Why a row was picked; `bar` is the best score that was not: a weight above 1 decided where the score without it is lower."""
-    by_weight = (pl.col("weight") > 1) & (pl.col("tier") == 3) & (pl.col("score") / pl.col("weight") < bar)
+    """Why a row was picked; `bar` is the best score that was not: a weight above 1 decided where the score without it is not higher."""
+    by_weight = (pl.col("weight") > 1) & (pl.col("tier") == 3) & (pl.col("score") / pl.col("weight") <= bar * (1 + 1e-9))
     return (
         pl.when(pl.col("state") == "gone")
         .then(pl.lit("probe"))
