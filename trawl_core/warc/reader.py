@@ -65,9 +65,9 @@ def iter_records(lake: Lake, name: str) -> Iterator[Record]:
     """
     name = present_name(lake, name)
     with lake.open(name) as file:
-        is_gzip = file.read(2) == _GZIP
+        is_gzip = _GZIP.startswith(file.read(2))
         file.seek(0)
-        yield from _records_of_members(file, name) if is_gzip else _records_of_stream(file, name, lake.size(name) or 0)
+        yield from _records_of_members(file, name) if is_gzip else _records_of_stream(lake, file, name)
 
 
 def _records_of_members(file: BinaryIO, name: str) -> Iterator[Record]:
@@ -84,7 +84,7 @@ def _records_of_members(file: BinaryIO, name: str) -> Iterator[Record]:
         raise explain(name, error.offset, error.fault) from None
 
 
-def _records_of_stream(file: BinaryIO, name: str, size_bytes: int) -> Iterator[Record]:
+def _records_of_stream(lake: Lake, file: BinaryIO, name: str) -> Iterator[Record]:
     offset = 0
     pending: Record | None = None
     try:
@@ -98,8 +98,18 @@ def _records_of_stream(file: BinaryIO, name: str, size_bytes: int) -> Iterator[R
             pending = Record(name, offset, 0, tuple((str(key), str(value)) for key, value in found.headers), block)
     except OSError as error:
         raise explain(name, offset, str(error)) from error
+    # fastwarc ends in silence where no record begins: what stands from the last one on must be that one alone.
+    tail = lake.read_range(name, offset, (lake.size(name) or 0) - offset)
+    end = len(tail)
+    if pending is None or tail.startswith(b"WARC/"):
+        try:
+            _, end = cut_record(tail, 0, name, offset, 0)
+        except RecordFault as error:
+            raise explain(name, offset, str(error)) from None
     if pending is not None:
-        yield replace(pending, length=size_bytes - offset)
+        yield replace(pending, length=end)
+    if tail[end:].strip(b"\r\n"):
+        raise explain(name, offset + end, f"no WARC record begins here, but {tail[end : end + 16]!r}")
 
 
 def present_name(lake: Lake, name: str) -> str:
