@@ -15,7 +15,8 @@ from trawl_core.fetch.client import HttpClient
 from trawl_core.fetch.engine import Engine
 from trawl_core.fetch.guard import Resolver, SystemResolver
 from trawl_core.fetch.progress import CrawlProgress
-from trawl_core.fetch.session import CrawlJob, CrawlOutcome, Session
+from trawl_core.fetch.session import CrawlJob, CrawlOutcome, open_session
+from trawl_core.fetch.signals import finishing_on_signals
 from trawl_core.lake import Lake, tables
 from trawl_core.lake.layout import Partition
 from trawl_core.lake.tables import Committed, StageResult
@@ -55,6 +56,7 @@ def crawl(
         raise refusals[0]
     if today:
         resolver = resolver or SystemResolver()
+        stop = stop or threading.Event()
         client = HttpClient(user_agent=config.user_agent, clock=clock, resolver=resolver)
         try:
             engine = Engine(
@@ -63,18 +65,19 @@ def crawl(
                 clock=clock,
                 threads=threads,
                 domains=len(today),
-                stop=stop or threading.Event(),
+                stop=stop,
                 on_progress=on_progress,
             )
             sessions = []
             for job in today:
                 try:
                     sessions.append(
-                        Session(job, lake=lake, work=work, config=config, clock=clock, refetch=refetch, wake=engine.turns.enter)
+                        open_session(job, lake=lake, work=work, config=config, clock=clock, refetch=refetch, wake=engine.turns.enter)
                     )
                 except TrawlError as error:
                     outcomes[job.partition] = CrawlOutcome(job.partition, None, error)
-            engine.run(sessions)
+            with finishing_on_signals(stop):
+                engine.run(sessions)
         finally:
             client.close()
         for session in sessions:

@@ -67,6 +67,9 @@ class Engine:
             while self._open:
                 self._turn()
         finally:
+            # Only when something unforeseen ended the loop; the next call takes up what was durable.
+            for session in list(self._open.values()):
+                self._fail(session, TrawlError(f"crawling {session.job.site.domain}: the run was broken off. Run the same command again."))
             for _ in self._workers:
                 self._tasks.put(None)
             for worker in self._workers:
@@ -149,9 +152,9 @@ class Engine:
             origin.pace.in_flight -= 1
         else:
             self.turns.addresses.finished(origin.address or origin.key)
-            took_s = exchange.ttfb_ms / 1000 if exchange is not None and exchange.ttfb_ms is not None else None
             status, outcome = (exchange.status, exchange.outcome) if exchange is not None else (None, "failed")
-            origin.pace.finished(now, status, outcome, took_s, pause)
+            latency_s, since_sent_s = (_seconds(exchange.ttfb_ms), _seconds(exchange.fetch_ms)) if exchange is not None else (None, None)
+            origin.pace.finished(now, status, outcome, latency_s=latency_s, since_sent_s=since_sent_s, pause_s=pause)
         self.turns.wake(origin)
 
     def _finish_those_over(self) -> None:
@@ -187,7 +190,16 @@ class Engine:
             self._fail(session, explain_sqlite_error(error, session.state.path))
         except OSError as error:
             self._fail(session, explain_os_error(error, "crawling", session.job.site.domain))
+        except Exception as error:  # noqa: BLE001 - a fault of ours in one domain is told there and costs no other its night
+            what = f"{type(error).__name__}: {error}"
+            fault = TrawlError(f"crawling {session.job.site.domain}: {what}. This is a fault of Trawl, please report it.")
+            fault.__cause__ = error
+            self._fail(session, fault)
 
     def _fail(self, session: Session, error: TrawlError) -> None:
         self._open.pop(session.night, None)
         session.fail(error)
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return None if milliseconds is None else milliseconds / 1000

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 
 from trawl_core.fetch.state import NightState
 
@@ -23,6 +24,7 @@ WAITING, LEASED, DELAYED, DONE, KNOWN, LEFT, EVICTED = range(7)
 LEASE_S = 900.0
 REMEMBERED = 200_000
 EVICT_SHARE = 0.05
+_BATCH = 10_000
 
 _COLUMNS = (
     "id, url, kind, priority, depth, is_seed, attempts, outcome, via_id, etag, last_modified, body_capture_id, bare, "
@@ -129,12 +131,17 @@ class Frontier:
 
     def plan(self, news: Iterable[NewUrl]) -> None:
         """Let planned URLs in: also those known and not due before, or left by an earlier call; never one done tonight."""
-        self.db.executemany(_PLAN, (self._values(new, WAITING) for new in news))
+        self._insert_many(_PLAN, news, WAITING)
         self.waiting = self._count(WAITING)
 
     def know(self, urls: Iterable[tuple[str, str, int]]) -> None:
         """Mark (url, origin, depth) as known and not due; no effect on a URL that is in already."""
-        self.db.executemany(_DISCOVER, (self._values(NewUrl(url, origin, depth=depth), KNOWN) for url, origin, depth in urls))
+        self._insert_many(_DISCOVER, (NewUrl(url, origin, depth=depth) for url, origin, depth in urls), KNOWN)
+
+    def _insert_many(self, statement: str, news: Iterable[NewUrl], state: int) -> None:
+        values = (self._values(new, state) for new in news)
+        while batch := list(islice(values, _BATCH)):
+            self.db.executemany(statement, batch)
 
     def done_before(self, done: Iterable[tuple[NewUrl, str]]) -> None:
         """Mark URLs as fetched with that outcome, whatever they were; for captures that came from the lake."""

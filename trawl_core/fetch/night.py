@@ -316,7 +316,7 @@ class Night:
         if found.nofollow and not self.site.follow_nofollow:
             return "nofollow", "rel=nofollow"
         if depth > self.site.budget.depth:
-            return "depth", f"deeper than {self.site.budget.depth}"
+            return "depth", f"depth {self.site.budget.depth}"
         if found.from_page and (reason := self._traps.admit(found.url)):
             return "trap", reason.removeprefix("trap ")
         return None

@@ -89,8 +89,18 @@ class OriginPace:
         self.in_flight += 1
         self.next_at = max(self.next_at, now + self.spacing_s)
 
-    def finished(self, now: float, status: int | None, outcome: str, took_s: float | None, pause_s: float | None = None) -> None:
-        """Note an answer (or its absence); `pause_s` is what Retry-After asked for."""
+    def finished(
+        self,
+        now: float,
+        status: int | None,
+        outcome: str,
+        *,
+        latency_s: float | None = None,
+        since_sent_s: float | None = None,
+        pause_s: float | None = None,
+    ) -> None:
+        """Note an answer (or its absence). `latency_s` is the time to its first byte, `since_sent_s` how long ago the
+        request went out (after the connection was made, so later than `started`), `pause_s` what Retry-After asked for."""
         self.in_flight -= 1
         before = self.spacing_s
         if status in THROTTLED:
@@ -99,8 +109,10 @@ class OriginPace:
             self.adaptive_s = min(self.max_delay_s, max(FIRST_BACKOFF_S, 1.5 * before))
         else:
             self.adaptive_s = self.adaptive_s * SHRINK if self.adaptive_s > FIRST_BACKOFF_S / 4 else 0.0
-        if took_s is not None:
-            self.latency_s = took_s if self.latency_s == 0.0 else 0.8 * self.latency_s + 0.2 * took_s
+        if latency_s is not None:
+            self.latency_s = latency_s if self.latency_s == 0.0 else 0.8 * self.latency_s + 0.2 * latency_s
+        if since_sent_s is not None:
+            self.next_at = max(self.next_at, now - since_sent_s + self.spacing_s)
         if self.spacing_s > before:
             self.next_at = max(self.next_at, now + self.spacing_s)
         if self.latency_s > SLOW_S:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
@@ -9,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from trawl_core.clock import Clock
-from trawl_core.errors import FetchError, TrawlError
+from trawl_core.errors import FetchError, TrawlError, explain_os_error
 from trawl_core.fetch.asking import RobotsAsking
-from trawl_core.fetch.frontier import EVICTED, LEFT, WAITING, Frontier
+from trawl_core.fetch.frontier import DELAYED, EVICTED, LEFT, WAITING, Frontier
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.night import Night
 from trawl_core.fetch.opening import known_urls, load_history, planned_urls, start_pass, take_over_captures
@@ -19,7 +20,7 @@ from trawl_core.fetch.origins import Origin
 from trawl_core.fetch.recording import Recorder
 from trawl_core.fetch.robots_cache import RobotsCache
 from trawl_core.fetch.spending import Spending
-from trawl_core.fetch.state import NightState, state_file
+from trawl_core.fetch.state import NightState, explain_sqlite_error, state_file
 from trawl_core.lake import Lake, tables
 from trawl_core.lake.layout import Partition
 from trawl_core.lake.tables import Committed, StageResult
@@ -46,6 +47,16 @@ class CrawlOutcome:
     partition: Partition
     result: StageResult | None
     error: TrawlError | None = None
+
+
+def open_session(job: CrawlJob, **arguments: Any) -> Session:
+    """A Session; whatever keeps it from opening is a TrawlError."""
+    try:
+        return Session(job, **arguments)
+    except sqlite3.Error as error:
+        raise explain_sqlite_error(error, state_file(arguments["work"], job.partition)) from error
+    except OSError as error:
+        raise explain_os_error(error, "preparing the crawl of", job.site.domain) from error
 
 
 class Session:
@@ -149,7 +160,7 @@ class Session:
         rest = []
         over = self.night.spending.over()
         reason = ("budget", over) if over else ("budget", "stopped by a person")
-        for state, why in ((WAITING, reason), (EVICTED, ("evicted", f"frontier {self.job.site.budget.frontier}"))):
+        for state, why in ((WAITING, reason), (DELAYED, reason), (EVICTED, ("evicted", f"frontier {self.job.site.budget.frontier}"))):
             count, samples = frontier.sample(state)
             if count:
                 rest.append({"reason": why[0], "detail": why[1], "count": count, "samples": samples, "first_seen": now})
