@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from trawl_core.warc.verify import verify
 
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.lake.schemas import TABLES
+from trawl_core.warc.verify import verify
 
 
 def archive_verifies(lake: Lake, partition: Partition) -> list[str]:
     """Every record reads, its digests hold, and captures and records name each other."""
-    return [
-        f"{problem.where}: {problem.what}" for problem in verify(lake, [partition.crawl_date], [partition.domain], tables=("captures",))
-    ]
+    return [f"{problem.where}: {problem.what}" for problem in verify(lake, [partition.crawl_date], [partition.domain])]
 
 
 def schema_matches(table: str, lake: Lake, partition: Partition) -> list[str]:

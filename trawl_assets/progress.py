@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Protocol
 
 import dagster as dg
-from trawl_core.fetch.crawl import CrawlProgress
 
 from trawl_core.clock import Clock
+from trawl_core.fetch.crawl import CrawlProgress
 
 EVERY_S = 10.0
 

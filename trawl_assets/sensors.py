@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from datetime import UTC, datetime, time, timedelta
 
 import dagster as dg
-from trawl_core.recrawl.stage import due_tonight
 
 from trawl_assets.carry_on import keys_of_run, names, rest_of
 from trawl_assets.jobs import nightly, reprocess
@@ -14,6 +13,7 @@ from trawl_assets.partitions import Key, domain_keys, domains_of, ranges, regist
 from trawl_assets.resources import Trawl
 from trawl_core.clock import crawl_date
 from trawl_core.lake import Partition
+from trawl_core.recrawl.stage import due_tonight
 
 NIGHT_STARTS = time(2, 30, tzinfo=UTC)
 ATTEMPTS = 2

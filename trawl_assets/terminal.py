@@ -6,9 +6,9 @@ import sys
 from types import TracebackType
 
 from rich.console import Console
-from trawl_core.fetch.crawl import CrawlProgress
 
 from trawl_assets import progress
+from trawl_core.fetch.crawl import CrawlProgress
 
 
 class NightView:

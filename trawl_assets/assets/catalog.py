@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dagster as dg
-from trawl_core.lake.catalog import build_catalog
 
 from trawl_assets.assets.changes import changes, crawl_report, url_history
 from trawl_assets.assets.crawl import crawl_plan, warc_snapshot
@@ -12,6 +11,7 @@ from trawl_assets.assets.extraction import pages, structured_data
 from trawl_assets.assets.search import chunks, faiss_index
 from trawl_assets.assets.specs import OWNERS, settled
 from trawl_assets.resources import Trawl
+from trawl_core.lake.catalog import build_catalog
 
 _UPSTREAM = [
     crawl_plan, warc_snapshot, pages, structured_data, fingerprints, duplicates, changes, url_history, chunks, faiss_index, crawl_report,

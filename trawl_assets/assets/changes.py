@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import dagster as dg
-from trawl_core.changes.stage import detect_changes
 from trawl_core.recrawl.health import report_night
-from trawl_core.recrawl.stage import update_url_history
 
 from trawl_assets.assets.crawl import warc_snapshot
 from trawl_assets.assets.extraction import pages, structured_data
 from trawl_assets.assets.specs import date_asset, domain_asset
 from trawl_assets.batches import per_date, per_partition
 from trawl_assets.resources import Trawl
+from trawl_core.changes.stage import detect_changes
 from trawl_core.lake.schemas import TABLES
+from trawl_core.recrawl.stage import update_url_history
 
 
 @domain_asset("changes", group="changes", kinds={"python", "parquet"}, deps=[warc_snapshot, pages, structured_data])

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import dagster as dg
 from pydantic import Field
-from trawl_core.fetch.crawl import CrawlJob, crawl
-from trawl_core.recrawl.stage import build_plan
 
 from trawl_assets.assets.specs import domain_asset
 from trawl_assets.batches import Cost, Meter, Outcomes, caught, per_partition, report
@@ -13,7 +11,9 @@ from trawl_assets.checks import archive_verifies
 from trawl_assets.partitions import Key
 from trawl_assets.progress import ProgressLog
 from trawl_assets.resources import Trawl
+from trawl_core.fetch.crawl import CrawlJob, crawl
 from trawl_core.lake import Partition
+from trawl_core.recrawl.stage import build_plan
 
 
 class CrawlConfig(dg.Config):

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dagster as dg
-from trawl_core.search.index import build_index
 
 from trawl_assets.assets.duplicates import duplicates
 from trawl_assets.assets.extraction import pages
 from trawl_assets.assets.specs import date_asset, domain_asset
 from trawl_assets.batches import per_date, per_partition
 from trawl_assets.resources import Trawl
+from trawl_core.search.index import build_index
 from trawl_core.search.stage import embed_chunks
 
 

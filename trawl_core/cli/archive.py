@@ -1,0 +1,126 @@
+"""`trawl show`, `trawl verify`, `trawl repair`: back to the archived bytes, and proof that they are sound."""
+
+from __future__ import annotations
+
+import sys
+from datetime import date
+
+import click
+from rich.progress import Progress
+
+from trawl_core.cli.options import date_option, domain_option, json_option, open_home
+from trawl_core.cli.output import console, print_json, print_rows
+from trawl_core.fetch.recovery import recover
+from trawl_core.search.verify import index_problems
+from trawl_core.sites import check_domain_or_explain
+from trawl_core.warc.show import find_captures, show_body, show_headers, show_text
+from trawl_core.warc.verify import Problem
+from trawl_core.warc.verify import verify as find_problems
+
+
+@click.command()
+@click.argument("url")
+@date_option("Its captures of that crawl date; the newest of all dates by default.")
+@click.option("--headers", "what", flag_value="headers", help="The HTTP head as it was sent.")
+@click.option("--body", "what", flag_value="body", help="The body, content coding removed.")
+@click.option("--text", "what", flag_value="text", help="The extracted main text.")
+@click.option("--history", "what", flag_value="history", default=True, help="Each capture, newest first (the default).")
+@json_option
+@click.pass_context
+def show(ctx: click.Context, url: str, crawl_date: date | None, what: str, as_json: bool) -> None:
+    """What is archived of URL.
+
+    \b
+    Example: trawl show https://docs.example.org/
+             trawl show https://docs.example.org/ --date 2026-11-30 --body > page.html
+    """
+    _, lake = open_home()
+    rows = find_captures(lake, url, crawl_date)
+    if not rows:
+        click.echo(f"trawl: {url} was never captured" + (f" on {crawl_date}." if crawl_date else "."), err=True)
+        ctx.exit(1)
+    if what in (None, "history") or as_json:
+        _history(rows, as_json)
+        return
+    archived = next((row for row in rows if row["warc_type"]), rows[0])
+    if what == "headers":
+        click.echo(show_headers(lake, archived).rstrip())
+    elif what == "body":
+        sys.stdout.buffer.write(show_body(lake, archived))
+    elif text := next((text for row in rows if (text := show_text(lake, row))), None):
+        click.echo(text)
+    else:
+        click.echo(
+            f"trawl: no text was extracted from {url}; `trawl sql` tells why: select extract_status, extract_error from pages.", err=True
+        )
+        ctx.exit(1)
+
+
+def _history(rows: list[dict], as_json: bool) -> None:
+    columns = (
+        "crawl_date",
+        "fetch_time",
+        "fetch_status",
+        "outcome",
+        "revisit_profile",
+        "content_digest",
+        "payload_bytes",
+        "warc_filename",
+        "warc_record_offset",
+        "error",
+    )
+    table = [{name: row[name] for name in columns} for row in rows]
+    if as_json:
+        print_json(table)
+        return
+    for row in table:
+        row["fetch_time"] = row["fetch_time"].strftime("%Y-%m-%d %H:%M:%S")
+        row["warc_filename"] = (row["warc_filename"] or "").rpartition("/")[2]
+    print_rows(table)
+
+
+@click.command()
+@date_option("Only this crawl date.")
+@domain_option()
+@json_option
+@click.pass_context
+def verify(ctx: click.Context, crawl_date: date | None, domains: tuple[str, ...], as_json: bool) -> None:
+    """Prove archive, captures and tables against each other; one line a problem, exit 1 when there is one.
+
+    Example: trawl verify --date 2026-11-30
+    """
+    _, lake = open_home()
+    dates = [crawl_date] if crawl_date else None
+    wanted = [check_domain_or_explain(domain) for domain in domains] or None
+    with Progress(console=console(), transient=True, disable=not sys.stdout.isatty()) as progress:
+        task = progress.add_task("verifying", total=None)
+        problems = find_problems(lake, dates, wanted, progress=lambda done, total: progress.update(task, completed=done, total=total))
+    problems += [Problem(where, what) for where, what in index_problems(lake, dates)]
+    if as_json:
+        print_json([{"where": problem.where, "what": problem.what} for problem in problems])
+    else:
+        for problem in problems:
+            click.echo(str(problem))
+        click.echo(
+            f"{len(problems)} problem{'' if len(problems) == 1 else 's'} found."
+            if problems
+            else "the archive and all that leads to it is sound."
+        )
+    ctx.exit(1 if problems else 0)
+
+
+@click.command()
+@domain_option()
+def repair(domains: tuple[str, ...]) -> None:
+    """Finish what a killed run left: salvage and seal its WARC files, complete its captures.
+
+    Example: trawl repair
+    """
+    home, lake = open_home()
+    home.prepare().check_writable()
+    wanted = {check_domain_or_explain(domain) for domain in domains}
+    done = list(recover(lake, home.work, wanted or None))
+    for line in done:
+        click.echo(line)
+    if not done:
+        click.echo("nothing was left unfinished.")
