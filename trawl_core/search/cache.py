@@ -40,7 +40,8 @@ class EmbeddingCache:
         """Keep vectors (stored as float16); those that are known stay as they are."""
         rows = []
         for digest, vector in vectors.items():
-            half = np.asarray(vector, dtype="<f2")
+            with np.errstate(over="ignore"):
+                half = np.asarray(vector, dtype="<f2")
             if half.shape != (self._dim,) or not np.isfinite(half).all():
                 raise SearchError(f"caching the embedding {digest[:12]}…: it is not a vector of {self._dim} finite numbers.")
             rows.append((digest, self._model_id, half.tobytes()))
