@@ -9,8 +9,10 @@ import zlib
 from collections.abc import Callable
 
 import brotli
+from isal import isal_zlib
 
 _BLOCK_BYTES = 1 << 16
+_GZIP = zlib.MAX_WBITS | 16
 _GZIP_MAGIC = b"\x1f\x8b"
 
 LENGTH = "length"
@@ -46,7 +48,7 @@ def _gunzip(payload: bytes, limit: int) -> tuple[bytes, str | None]:
         return payload, "not gzip"
     document, rest = bytearray(), payload
     while rest.startswith(_GZIP_MAGIC) or rest is payload:
-        part, problem, rest = _inflate(rest, zlib.MAX_WBITS | 16, limit - len(document))
+        part, problem, rest = _inflate(rest, _GZIP, limit - len(document))
         document += part
         if problem:
             return bytes(document), problem
@@ -64,6 +66,8 @@ def _undeflate(payload: bytes, limit: int) -> tuple[bytes, str | None]:
 
 def _inflate(stream: bytes, window_bits: int, limit: int) -> tuple[bytes, str | None, bytes]:
     """One zlib stream: (document, reason, bytes behind the stream)."""
+    if window_bits == _GZIP and (whole := _gunzip_fast(stream, limit)):
+        return whole
     decoder = zlib.decompressobj(window_bits)
     document = bytearray()
     for start in range(0, len(stream), _BLOCK_BYTES):
@@ -78,6 +82,18 @@ def _inflate(stream: bytes, window_bits: int, limit: int) -> tuple[bytes, str | 
         if decoder.eof:
             return bytes(document), None, decoder.unused_data + stream[start + len(block) :]
     return bytes(document), CUT, b""
+
+
+def _gunzip_fast(stream: bytes, limit: int) -> tuple[bytes, str | None, bytes] | None:
+    """The same by ISA-L, in less than half the time; None when the stream is not sound, which zlib then tells more of."""
+    decoder = isal_zlib.decompressobj(_GZIP)
+    try:
+        document = decoder.decompress(stream, limit + 1)
+    except isal_zlib.error:
+        return None
+    if len(document) > limit:
+        return document[:limit], LENGTH, b""
+    return (document, None, decoder.unused_data) if decoder.eof else None
 
 
 def _up_to_the_damage(decoder: zlib._Decompress, block: bytes, limit: int) -> bytes:
