@@ -82,7 +82,7 @@ def test_night_1_splits_into_its_kinds(name):
 def test_the_stamp_touches_every_old_page_of_the_documentation():
     truth = expected("docs", 1)
     assert not truth.not_modified and len(truth.template) > 100
-    assert {url.rsplit("/", 1)[-1] for url in truth.content} >= {"leases", "durability", "performance", "lease_s"}
+    assert {url.rsplit("/", 1)[-1] for url in truth.content} >= {"leases", "durability", "performance", "dead-letters", "lease_s"}
 
 
 def test_one_price_rises_and_one_product_changes_for_machines_only():
