@@ -40,6 +40,11 @@ class Product:
     def path(self) -> str:
         return f"/product/{self.slug}"
 
+    @property
+    def basket_path(self) -> str:
+        """Closed by robots.txt."""
+        return f"/basket/add?sku={self.slug}"
+
 
 def build_shop(night: int) -> SiteContent:
     tonight = _answers(night)
@@ -106,7 +111,7 @@ def _product_page(product: Product, products: list[Product], night: int) -> Answ
     main = f"""<h1>{html.escape(product.name)}</h1>
 <p>{html.escape(product.words)}</p>
 <p>Price: {product.price} EUR, with postage inside the country.</p>
-<p><a href="/basket/add?sku={product.slug}" rel="nofollow">Put into the basket</a></p>"""
+<p><a href="{product.basket_path}" rel="nofollow">Put into the basket</a></p>"""
     aside = "<p>From the same shelf</p>" + links_list([(other.path, other.name, "") for other in near])
     validators = "last_modified" if product.category == "garden" else "none" if product.category == "desk" else "both"
     page = LAYOUT.page(product.name, main, head=head, kind="product", aside=aside)

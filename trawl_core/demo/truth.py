@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from trawl_core.demo import blog_oddities, blog_site, shop_site
 from trawl_core.demo.content import Answer, SiteContent
@@ -14,7 +13,6 @@ from trawl_core.demo.sites import CALENDAR_TRAP, HOSTS, build_site
 
 SUPPORT = ("/robots.txt", "/sitemap.xml", "/feed.xml")
 """Fetched as something else than a page."""
-DISALLOWED = {"docs": ("/search?q=lease",), "shop": (), "blog": (blog_oddities.PRIVATE,)}
 OUTSIDE = {"docs": ("https://code.example.org/tidepost",), "shop": (), "blog": ("https://social.example.org/@gazette",)}
 
 
@@ -73,8 +71,8 @@ def expected(name: str, night: int, origin: str | None = None) -> Expected:
     base = origin or f"http://{HOSTS[name]}"
     tonight = build_site(name, night, base)
     before = build_site(name, 0, base)
-    pages = _pages(name, tonight)
-    earlier = _pages(name, before) if night else {}
+    pages = _pages(tonight)
+    earlier = _pages(before) if night else {}
     both = {path: (earlier[path], pages[path]) for path in pages.keys() & earlier.keys()}
 
     def urls(paths) -> frozenset[str]:
@@ -93,7 +91,7 @@ def expected(name: str, night: int, origin: str | None = None) -> Expected:
         moved={base + old: base + new for old, new in redirects.items()},
         gone={base + path: status for path, status in refused.items()},
         missing=urls([blog_site.NEVER_WRITTEN] if oddities else []),
-        denied=urls(DISALLOWED[name]),
+        denied=urls(_disallowed(name, night)),
         outside=frozenset(OUTSIDE[name]),
         loop=urls(blog_oddities.LOOP if oddities else []),
         busy_first=urls(tonight.busy_first),
@@ -111,9 +109,16 @@ def expected(name: str, night: int, origin: str | None = None) -> Expected:
 KINDS = ("not_modified", "identical", "content", "structured", "metadata", "template", "data")
 
 
-def _pages(name: str, site: SiteContent) -> dict[str, Answer]:
-    closed = {urlsplit(path).path for path in DISALLOWED[name]}
-    return {path: answer for path, answer in site.answers.items() if answer.status == 200 and path not in SUPPORT and path not in closed}
+def _disallowed(name: str, night: int) -> list[str]:
+    """Linked paths that the site's robots.txt closes."""
+    if name == "shop":
+        return [product.basket_path for product in shop_site.products_of(night)]
+    return ["/search?q=lease"] if name == "docs" else [blog_oddities.PRIVATE]
+
+
+def _pages(site: SiteContent) -> dict[str, Answer]:
+    hidden = {*SUPPORT, blog_oddities.PRIVATE}
+    return {path: answer for path, answer in site.answers.items() if answer.status == 200 and path not in hidden}
 
 
 def _difference(old: Answer, new: Answer) -> str:
