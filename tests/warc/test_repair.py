@@ -33,8 +33,10 @@ def exchange_end(row):
     return row["metadata_offset"] + row["metadata_length"]
 
 
-def test_salvage_is_right_at_every_cut(left_open, tmp_path):
-    whole, ends = left_open.path.read_bytes(), ends_of(left_open)
+def test_salvage_is_right_at_every_cut(archive, make, tmp_path):
+    archive.add(make.exchange(make.ok(b"small"), "http://docs.example.org/"))
+    archive.writer.close()
+    whole, ends = archive.lake.local_path(archive.warc_names[0]).read_bytes(), ends_of(archive)
     cut_file = tmp_path / "cut.warc.gz.open"
     for cut in range(len(whole) + 1):
         cut_file.write_bytes(whole[:cut])

@@ -173,26 +173,31 @@ def _compare(row: Mapping[str, Any], record: Record, seen: _Seen) -> Iterator[tu
 
 
 def _verify_captures(lake: Lake, partition: Partition, rows: list[dict[str, Any]], met: _Domain) -> Iterator[Problem]:
+    # Records first: what a revisit refers to is then known, or reported as unreadable once, by its own row.
+    for name, row in _named(partition, rows):
+        if row["warc_filename"] is not None and (place := _place(row, "warc_filename", "warc_record")) not in met.records:
+            # Behind a damaged member the stream could not go on, while a range read still can.
+            yield from _verify_by_range(lake, place, name, row, met)
     seen_ids: set[str] = set()
-    for row in rows:
-        where = f"captures {partition.crawl_date} {partition.domain} {row['capture_id']}"
+    for name, row in _named(partition, rows):
         if row["capture_id"] in seen_ids:
-            yield Problem(where, "the capture_id stands twice")
+            yield Problem(name, "the capture_id stands twice")
         seen_ids.add(row["capture_id"])
         if (row["warc_filename"] is None) != (row["warc_type"] is None):
-            yield Problem(where, f"warc_type is {row['warc_type']}, warc_filename is {row['warc_filename']}: one needs the other")
+            yield Problem(name, f"warc_type is {row['warc_type']}, warc_filename is {row['warc_filename']}: one needs the other")
         if row["warc_filename"] is None:
             continue
-        place = _place(row, "warc_filename", "warc_record")
-        if place not in met.records:
-            # Behind a damaged member the stream could not go on, while a range read still can.
-            yield from _verify_by_range(lake, place, where, row, met)
+        is_readable = met.records.get(_place(row, "warc_filename", "warc_record")) is not None
         for kind in ("request", "metadata"):
             companion = (row["warc_filename"], row[f"{kind}_offset"], row[f"{kind}_length"])
-            if companion[1] is not None and met.companions.get(companion) != kind and met.records.get(place) is not None:
-                yield from _verify_companion(lake, companion, kind, where)
+            if is_readable and companion[1] is not None and met.companions.get(companion) != kind:
+                yield from _verify_companion(lake, companion, kind, name)
         if row["warc_type"] == "revisit":
-            yield from _verify_revisit(lake, row, where, met)
+            yield from _verify_revisit(lake, row, name, met)
+
+
+def _named(partition: Partition, rows: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
+    return ((f"captures {partition.crawl_date} {partition.domain} {row['capture_id']}", row) for row in rows)
 
 
 def _verify_by_range(lake: Lake, place: Place, where: str, row: Mapping[str, Any], met: _Domain) -> Iterator[Problem]:
