@@ -1,0 +1,82 @@
+"""The process that extracts: takes jobs from a connection and answers each with its page.
+
+Started as a program of its own, not by fork (the parent has threads) and not by multiprocessing (which imports the parent's
+main module again). It ends when its parent does, since then the connection ends.
+"""
+
+from __future__ import annotations
+
+import resource
+import signal
+from dataclasses import dataclass, replace
+from multiprocessing.connection import Connection
+from typing import Any
+
+from trawl_core.clock import SystemClock
+from trawl_core.errors import TrawlError
+from trawl_core.extract.bodies import read_body
+from trawl_core.extract.faults import LIBRARY_FAULTS, describe_fault
+from trawl_core.extract.page import Page, failed_page
+from trawl_core.extract.router import extract_document
+from trawl_core.lake import Lake
+from trawl_core.warc.sniff import sniff_mime
+
+READY = "ready"
+MEMORY_LIMIT_BYTES = 4 << 30
+
+
+@dataclass(frozen=True)
+class Job:
+    """One body to extract. `capture` has the columns that `payload_of_capture` needs, and `url`; `key` comes back with the answer."""
+
+    key: str
+    capture: dict[str, Any]
+    max_decoded_bytes: int
+
+
+@dataclass(frozen=True)
+class Answer:
+    """`page` is None when the capture turned out to have an empty body."""
+
+    key: str
+    page: Page | None
+
+
+def extract_job(lake: Lake, job: Job) -> Answer:
+    """Read and extract one body. What goes wrong with it is in the page; never raises for a bad body or record."""
+    clock = SystemClock()
+    started = clock.monotonic()
+    try:
+        body = read_body(lake, job.capture, job.max_decoded_bytes)
+    except TrawlError as error:
+        return Answer(job.key, failed_page(b"", "application/octet-stream", "other", "error", str(error)))
+    if body is None:
+        return Answer(job.key, None)
+    mime = sniff_mime(body.document, body.content_type)
+    try:
+        page = extract_document(body.document, job.capture["url"], body.content_type, mime_detected=mime)
+    except LIBRARY_FAULTS as error:
+        page = failed_page(body.document, mime, "other", "error", f"the extractor failed: {describe_fault(error)}")
+    if body.fault and not page.text:
+        page = replace(page, extract_status="broken", extract_error=f"the body is not whole: {body.fault}")
+    return Answer(job.key, replace(page, extract_ms=round((clock.monotonic() - started) * 1000, 3)))
+
+
+def serve(connection: Connection, lake: Lake) -> None:
+    connection.send(READY)
+    while True:
+        try:
+            job = connection.recv()
+        except EOFError:
+            return
+        connection.send(extract_job(lake, job))
+
+
+def main(handle: int, lake_url: str) -> None:
+    """Entry of the process: `handle` is the inherited file descriptor of the connection."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    _, hard = resource.getrlimit(resource.RLIMIT_DATA)
+    limit = MEMORY_LIMIT_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_LIMIT_BYTES, hard)
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
+    with Connection(handle) as connection:
+        serve(connection, Lake(lake_url))
