@@ -62,15 +62,9 @@ def preview_plan(lake: Lake, partition: Partition, site: Site) -> pl.DataFrame:
     known = _apply_site(_with_seeds(history, site), site)
     now = datetime.combine(partition.crawl_date, NIGHT_STARTS)
     seeds = _seeds(site)
+    seeded = known.filter(pl.col("url").is_in(seeds)).with_columns(next_retry_at=None)
     budget, max_age, objective = site.budget.pages, site.recrawl.max_age_days, site.recrawl.objective
-    first = plan_recrawl(
-        known.filter(pl.col("url").is_in(seeds)).with_columns(next_retry_at=None),
-        budget,
-        None,
-        now,
-        max_age_days=max_age,
-        objective=objective,
-    ).with_columns(reason=pl.when(pl.col("reason") == "new").then(pl.lit("seed")).otherwise("reason"))
+    first = _seeds_first(plan_recrawl(seeded, len(seeds), None, now, max_age_days=max_age, objective=objective), seeds, budget)
     others = known.filter(pl.col("url").is_in(seeds).not_())
     rest = plan_recrawl(others, budget - first.height, None, now, max_age_days=max_age, objective=objective)
     rates = estimate(known, pseudo_days=prior_days(known.height, budget)).select("url", "rate_per_day")
@@ -175,6 +169,18 @@ def _with_seeds(history: pl.DataFrame, site: Site) -> pl.DataFrame:
     missing = seeds.join(history, on="url", how="anti").with_columns(domain=pl.lit(site.domain))
     return pl.concat([history, conform_history(missing).select(history.columns)]).with_columns(
         depth=pl.when(pl.col("url").is_in(seeds["url"].implode())).then(0).otherwise("depth").cast(pl.Int32)
+    )
+
+
+def _seeds_first(plan: pl.DataFrame, seeds: list[str], budget: int) -> pl.DataFrame:
+    """The seeds' `plan` in the order of sites.yaml, at most `budget` of them; what a plan calls new is a seed here."""
+    order = pl.DataFrame({"url": seeds, "place": range(len(seeds))}, schema={"url": pl.String, "place": pl.Int64})
+    return (
+        plan.join(order, on="url")
+        .sort("place")
+        .head(budget)
+        .with_columns(rank=pl.int_range(1, pl.len() + 1, dtype=pl.Int64), reason=pl.col("reason").replace("new", "seed"))
+        .drop("place")
     )
 
 
