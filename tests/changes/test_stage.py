@@ -192,6 +192,7 @@ def test_a_stamp_on_every_page_is_a_template_change(answer, write_night, lake):
     rows = {row["url"][-1]: row for row in tables.read(lake, "changes", partition).to_pylist()}
     assert {path: row["event"] for path, row in rows.items()} == {**dict.fromkeys("0123456", "template"), "7": "content"}
     assert (rows["7"]["kinds"], rows["7"]["added_text"], rows["7"]["template_blocks"]) == (["content", "template"], "edited", 2)
+    assert (rows["7"]["fields"], rows["7"]["prev_title"], rows["7"]["title"]) == ([], "P7 v1", "P7 v2")
     assert (rows["0"]["severity"], rows["0"]["added_text"], rows["0"]["template_blocks"]) == ("info", "", 2)
     edits = tables.read(lake, "template_edits", partition).to_pylist()
     assert [(edit["op"], edit["text"], edit["pages"], edit["changed_pages"], len(edit["samples"])) for edit in edits] == [

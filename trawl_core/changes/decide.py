@@ -148,7 +148,8 @@ def _content_change(
         if old.title != new.title:
             own = any(edit not in template for edit in title_edits(old.title, new.title))
             kinds.add("title" if own else "template")
-            fields.append(("title", old.title, new.title))
+            if own:
+                fields.append(("title", old.title, new.title))
         if old.canonical_hint != new.canonical_hint:
             kinds.add("canonical")
             fields.append(("canonical", old.canonical_hint, new.canonical_hint))
