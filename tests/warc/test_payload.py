@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trawl_core.warc.payload import decode_content
+from trawl_core.warc.payload import content_fault, decode_content
 
 TEXT = b"".join(b"<p>paragraph %d of a page about reefs</p>\n" % number for number in range(400))
 CAP = 1 << 20
@@ -86,3 +86,30 @@ def test_no_bytes_make_it_raise_or_pass_the_cap(payload: bytes, coding: str | No
 @given(st.binary(max_size=2000), st.integers(0, 2200))
 def test_gzip_round_trip_under_any_cap(document: bytes, cap: int) -> None:
     assert decode_content(gzip.compress(document), "gzip", cap) == (document[:cap], None if len(document) <= cap else "length")
+
+
+MEMBERS = st.lists(st.binary(max_size=300), min_size=1, max_size=3).map(lambda parts: b"".join(map(gzip.compress, parts)))
+
+
+@given(MEMBERS, st.sampled_from([b"", b"xx", b"\x1f", b"\x1f\x8b"]), st.integers(0, 20))
+def test_the_fault_is_found_without_keeping_the_document(members: bytes, tail: bytes, missing: int) -> None:
+    payload = (members + tail)[: len(members + tail) - missing]
+    assert content_fault(payload, "gzip", CAP) == decode_content(payload, "gzip", CAP)[1]
+
+
+def test_faults_of_a_bomb() -> None:
+    size = 5 << 20
+    bomb = gzip.compress(bytes(size))
+    assert content_fault(bomb, "x-gzip", size) is None
+    assert content_fault(bomb, "gzip", size - 1) == "length"
+    assert content_fault(bomb + bomb, "gzip", 2 * size) is None
+    assert content_fault(bomb + bomb, "gzip", 2 * size - 1) == "length"
+    assert content_fault(bomb[:-1], "gzip", size) == "unspecified"
+
+
+@pytest.mark.parametrize(
+    ("coding", "fault"), [("gzip", "not gzip"), ("deflate", "not deflate"), ("zstd", "unknown coding zstd"), (None, None)]
+)
+def test_faults_of_plain_text(coding: str | None, fault: str | None) -> None:
+    assert content_fault(TEXT, coding, CAP) == fault
+    assert content_fault(b"", "gzip", CAP) is None

@@ -20,7 +20,7 @@ from trawl_core.fetch.guard import Resolver, SystemResolver, check_port
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import host_and_port
 from trawl_core.warc.exchange import Exchange
-from trawl_core.warc.payload import CUT, LENGTH, decode_content
+from trawl_core.warc.payload import CUT, LENGTH, content_fault
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ACCEPT_ENCODING = "gzip, deflate"
@@ -195,7 +195,7 @@ def _check_coding(exchange: Exchange, max_decoded_bytes: int) -> tuple[str | Non
     coding = ", ".join(exchange.header_values("content-encoding"))
     if not coding:
         return None, None
-    _, reason = decode_content(exchange.payload, coding, max_decoded_bytes)
+    reason = content_fault(exchange.payload, coding, max_decoded_bytes)
     if reason == CUT:
         return CUT, f"the {coding} stream ends too early or is damaged."
     if reason in (None, LENGTH):

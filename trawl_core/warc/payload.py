@@ -12,6 +12,7 @@ import brotli
 from isal import isal_zlib
 
 _BLOCK_BYTES = 1 << 16
+_PIECE_BYTES = 1 << 20
 _GZIP = zlib.MAX_WBITS | 16
 _GZIP_MAGIC = b"\x1f\x8b"
 
@@ -40,6 +41,38 @@ def decode_content(payload: bytes, content_encoding: str | None, max_decoded_byt
     if len(document) > max_decoded_bytes:
         return document[:max_decoded_bytes], LENGTH
     return document, reason
+
+
+def content_fault(payload: bytes, content_encoding: str | None, max_decoded_bytes: int) -> str | None:
+    """The reason that decode_content would give; a gzip document is looked through piece by piece, so a bomb costs no memory."""
+    if (content_encoding or "").strip().lower().removeprefix("x-") != "gzip":
+        return decode_content(payload, content_encoding, max_decoded_bytes)[1]
+    if not payload or not _GZIP_MAGIC.startswith(payload[:2]):
+        return "not gzip" if payload else None
+    end, seen = 0, 0
+    while end == 0 or payload.startswith(_GZIP_MAGIC, end):
+        try:
+            size, end = _measure_member(payload, end, max_decoded_bytes - seen)
+        except (isal_zlib.error, EOFError):
+            return CUT
+        seen += size
+        if seen > max_decoded_bytes:
+            return LENGTH
+    return None
+
+
+def _measure_member(payload: bytes, start: int, limit: int) -> tuple[int, int]:
+    """(decoded bytes, where the member ends), or the bytes so far once they pass `limit`; raises EOFError for a cut one."""
+    decoder, size = isal_zlib.decompressobj(_GZIP), 0
+    for position in range(start, len(payload), _BLOCK_BYTES):
+        piece = decoder.decompress(payload[position : position + _BLOCK_BYTES], _PIECE_BYTES)
+        size += len(piece)
+        while len(piece) == _PIECE_BYTES and size <= limit and not decoder.eof:
+            piece = decoder.decompress(decoder.unconsumed_tail, _PIECE_BYTES)
+            size += len(piece)
+        if decoder.eof or size > limit:
+            return size, min(position + _BLOCK_BYTES, len(payload)) - len(decoder.unused_data)
+    raise EOFError
 
 
 def _gunzip(payload: bytes, limit: int) -> tuple[bytes, str | None]:
