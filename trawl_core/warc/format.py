@@ -28,15 +28,15 @@ _END = b"\r\n\r\n"
 # What RFC 3986 allows in a URI, '%' included: everything else is percent-encoded.
 _URI_SAFE = "!#$%&'()*+,/:;=?@[]~"
 _LINE_SAFE = bytes(byte for byte in range(0x20, 0x7F) if byte != ord("%")).decode()
+_UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _DATE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00)$")
 
 
 def record_urn(identifier: str) -> str:
-    """`<urn:uuid:…>` of a UUID; raises WarcError when it is none."""
-    try:
-        return f"<{uuid.UUID(identifier).urn}>"
-    except ValueError:
-        raise WarcError(f"writing a record: the capture id {identifier!r} is not a UUID. Give each capture str(uuid.uuid4()).") from None
+    """`<urn:uuid:…>` of a UUID in its usual lower-case form; raises WarcError when it is none."""
+    if not _UUID.fullmatch(identifier):
+        raise WarcError(f"writing a record: the capture id {identifier!r} is not a UUID. Give each capture str(uuid.uuid4()).")
+    return f"<urn:uuid:{identifier}>"
 
 
 def companion_id(capture_id: str, kind: str) -> str:
