@@ -56,7 +56,7 @@ def test_the_rate_solves_the_likelihood_equation(rows, pseudo):
     assert np.isfinite(result["rate_hi"].to_numpy()).all()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(row=COUNTS, days=st.floats(0.1, 50))
 def test_one_more_change_raises_the_rate_and_one_more_miss_lowers_it(row, days):
     n, changed_days, misses, unchanged_days = row

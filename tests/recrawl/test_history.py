@@ -138,7 +138,7 @@ EVENTS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(events=EVENTS, cut=st.integers(0, int(END)), order=st.randoms(use_true_random=False))
 def test_the_order_of_rows_and_the_way_nights_are_cut_make_no_difference(fetches, day, events, cut, order):
     whole = update_history(None, fetches(*events), day(END))
@@ -150,7 +150,7 @@ def test_the_order_of_rows_and_the_way_nights_are_cut_make_no_difference(fetches
     assert parts["url"].is_sorted()
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(events=EVENTS)
 def test_failures_change_neither_rate_nor_the_last_good_fetch(fetches, day, events):
     with_failures = update_history(None, fetches(*events), day(END))
@@ -162,7 +162,7 @@ def test_failures_change_neither_rate_nor_the_last_good_fetch(fetches, day, even
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(events=EVENTS)
 def test_a_304_counts_like_a_200_with_the_same_digest(fetches, day, events):
     full = [
@@ -177,7 +177,7 @@ def test_a_304_counts_like_a_200_with_the_same_digest(fetches, day, events):
     )
 
 
-@settings(deadline=None, max_examples=60)
+@settings(deadline=None, max_examples=40)
 @given(events=EVENTS)
 def test_intervals_add_up_and_every_url_comes_up_again(fetches, day, events):
     history = update_history(None, fetches(*events), day(END))
