@@ -1,7 +1,5 @@
 """The nightly schedule: at 02:00 UTC one run for each batch of domains, for the crawl date that has just begun."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from trawl_assets.jobs import nightly

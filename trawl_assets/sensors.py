@@ -1,7 +1,5 @@
 """Sensors: sites.yaml → partitions, plans → run requests, finished domains of a failed batch → the rest of their night."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from datetime import UTC, datetime, time, timedelta
 

@@ -1,7 +1,5 @@
 """Group catalog: the DuckDB file with a view over every table."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from trawl_assets.assets.changes import changes, crawl_report, url_history

@@ -1,9 +1,6 @@
 """Group changes: what changed since each URL's previous good capture, what is known of each URL, the night's report."""
 
-from __future__ import annotations
-
 import dagster as dg
-from trawl_core.recrawl.health import report_night
 
 from trawl_assets.assets.crawl import warc_snapshot
 from trawl_assets.assets.extraction import pages, structured_data
@@ -12,6 +9,7 @@ from trawl_assets.batches import per_date, per_partition
 from trawl_assets.resources import Trawl
 from trawl_core.changes.stage import detect_changes
 from trawl_core.lake.schemas import TABLES
+from trawl_core.recrawl.health import report_night
 from trawl_core.recrawl.stage import update_url_history
 
 

@@ -1,7 +1,5 @@
 """Group crawl: what to fetch tonight, and the fetch itself."""
 
-from __future__ import annotations
-
 import dagster as dg
 from pydantic import Field
 

@@ -1,7 +1,5 @@
 """Group duplicates: fingerprints of the night's pages, clusters over the corpus as of the date."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from trawl_assets.assets.extraction import pages

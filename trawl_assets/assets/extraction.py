@@ -1,16 +1,14 @@
 """Group extraction: text, metadata and structured data of the night's pages."""
 
-from __future__ import annotations
-
 import dagster as dg
-from trawl_core.extract.stage import ExtractorPool, extract_pages, extract_structured
 
 from trawl_assets.assets.crawl import warc_snapshot
 from trawl_assets.assets.specs import domain_asset
 from trawl_assets.batches import per_partition
 from trawl_assets.checks import pages_lead_to_records, pages_match_schema
 from trawl_assets.resources import Trawl
-from trawl_core.extract import EXTRACTOR_VERSION
+from trawl_core.extract.page import EXTRACTOR_VERSION
+from trawl_core.extract.stage import ExtractorPool, extract_pages, extract_structured
 
 
 @domain_asset(

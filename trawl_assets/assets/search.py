@@ -1,7 +1,5 @@
 """Group search: section chunks with embeddings, and the index over the corpus as of the date."""
 
-from __future__ import annotations
-
 import dagster as dg
 
 from trawl_assets.assets.duplicates import duplicates

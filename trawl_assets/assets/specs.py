@@ -1,7 +1,5 @@
 """What every asset of the house shares: partitions, backfill policy, owners, column schemas, code versions."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from typing import Any
 
