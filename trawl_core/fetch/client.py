@@ -8,6 +8,7 @@ import threading
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
 
 import certifi
 import requests
@@ -15,8 +16,9 @@ import urllib3.exceptions
 
 from trawl_core.clock import Clock
 from trawl_core.errors import FetchError
-from trawl_core.fetch.connection import MAX_HEAD_BYTES, Recording, Wire, WireAdapter, WireResponse
+from trawl_core.fetch.connection import WireAdapter
 from trawl_core.fetch.guard import Resolver, SystemResolver, check_port
+from trawl_core.fetch.wire import MAX_HEAD_BYTES, Recording, Wire, WireResponse
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import host_and_port
 from trawl_core.warc.exchange import Exchange
@@ -33,6 +35,12 @@ _TRUNCATED_BY = {"timeout": "time", "connect_error": "disconnect", "truncated": 
 _NO_HEADERS: Mapping[str, str] = {}
 
 
+@cache
+def _public_authorities() -> ssl.SSLContext:
+    """certifi's, read once a process: it takes as long as fetching a hundred pages."""
+    return ssl.create_default_context(cafile=certifi.where())
+
+
 class HttpClient:
     """Fetches for all sites and threads: each thread keeps one session a site, so connections are reused and never shared.
 
@@ -43,7 +51,7 @@ class HttpClient:
         self._user_agent = user_agent
         self._clock = clock
         self._resolver = resolver or SystemResolver()
-        self._tls = tls or ssl.create_default_context(cafile=certifi.where())
+        self._tls = tls or _public_authorities()
         self._local = threading.local()
         self._adapters: set[WireAdapter] = set()
         self._lock = threading.Lock()
