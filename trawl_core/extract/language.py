@@ -12,6 +12,32 @@ _SAMPLE_CHARS = 4000
 _MIN_LETTERS = 60
 # The out-of-place rank of resiliparse's profiles; it warns of ranks above 1,200.
 _MAX_RANK = 1000
+# Ranks closer than this are a tie: the language that more pages are written in wins.
+_TIE = 1.02
+_COMMON = (
+    "en",
+    "es",
+    "de",
+    "ru",
+    "fr",
+    "it",
+    "pt",
+    "pl",
+    "nl",
+    "tr",
+    "cs",
+    "sv",
+    "uk",
+    "ro",
+    "hu",
+    "da",
+    "fi",
+    "no",
+    "bg",
+    "sk",
+    "hr",
+    "sr",
+)
 # Scripts that leave one likely language; the profiles of resiliparse hold alphabetic ones. First match with a share wins.
 _SCRIPTS = (
     ("ja", re.compile(r"[\u3040-\u30ff]"), 0.05),
@@ -54,5 +80,6 @@ def detected_language(text: str) -> str | None:
             return language
     if letters < _MIN_LETTERS:
         return None
-    language, rank = detect_fast(sample)
-    return language if language != "unknown" and rank <= _MAX_RANK else None
+    ranked = detect_fast(sample, _MAX_RANK, 8)
+    near = [language for language, rank in ranked if rank <= ranked[0][1] * _TIE]
+    return next((language for language in _COMMON if language in near), near[0] if near else None)

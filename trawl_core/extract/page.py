@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from trawl_core.extract.blocks import Block, block_hash, normalize_space
-from trawl_core.lake.comparison import text_sha256, tokens
+from trawl_core.lake.comparison import tokens, tokens_sha256
 
 EXTRACTOR_VERSION = "1"
 """Raise it with every change that gives another row for the same body: rows of another version are not carried over."""
@@ -79,8 +79,8 @@ def with_text(page: Page, text: str) -> Page:
     """
     lines = [line for line in (line.rstrip() for line in text.replace("\x00", "").splitlines()) if line]
     text = "\n".join(lines)
-    words = len(tokens(text))
-    return replace(page, text=text, text_chars=len(text), text_words=words, text_sha256=text_sha256(text) if words else None)
+    words = tokens(text)
+    return replace(page, text=text, text_chars=len(text), text_words=len(words), text_sha256=tokens_sha256(words))
 
 
 def failed_page(body: bytes, mime_detected: str, page_type: str, status: str, reason: str, extractor: str | None = None) -> Page:

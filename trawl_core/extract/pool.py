@@ -106,6 +106,7 @@ class ExtractorPool:
                 [sys.executable, "-P", "-c", _START, str(theirs.fileno()), self._lake.url],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
                 env=environ,
             )
         return _Worker(process, ours, self._clock.monotonic() + START_LIMIT_S)

@@ -6,6 +6,7 @@ main module again). It ends when its parent does, since then the connection ends
 
 from __future__ import annotations
 
+import logging
 import resource
 import signal
 from dataclasses import dataclass, replace
@@ -69,12 +70,16 @@ def serve(connection: Connection, lake: Lake) -> None:
             job = connection.recv()
         except EOFError:
             return
-        connection.send(extract_job(lake, job))
+        try:
+            connection.send(extract_job(lake, job))
+        except BrokenPipeError:
+            return
 
 
 def main(handle: int, lake_url: str) -> None:
     """Entry of the process: `handle` is the inherited file descriptor of the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
+    logging.disable(logging.CRITICAL)  # what libraries say of a page is in its row, where we let it in
     _, hard = resource.getrlimit(resource.RLIMIT_DATA)
     limit = MEMORY_LIMIT_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_LIMIT_BYTES, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))

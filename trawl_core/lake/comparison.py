@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Sequence
 
 _UNSPACED = (
     "\u2e80-\u2fdf\u3005-\u3007\u3021-\u3029\u3038-\u303c\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff"
@@ -33,15 +34,22 @@ def _marks() -> str:
 
 _MARKS = _marks()
 _WORD = rf"[^\W{_UNSPACED}]+(?:[{_MARKS}]+[^\W{_UNSPACED}]*)*"
+_ASCII_TOKEN = re.compile(r"\w+", re.ASCII)
 _TOKEN = re.compile(rf"{_WORD}|(?!\W)[{_UNSPACED}][{_MARKS}]*")
 
 
 def tokens(text: str) -> list[str]:
     """Tokens of `text` in order; empty when it holds no letter, digit or underscore."""
+    if text.isascii():
+        return _ASCII_TOKEN.findall(text.lower())
     return _TOKEN.findall(unicodedata.normalize("NFKC", text).lower())
 
 
 def text_sha256(text: str) -> str | None:
     """sha256 hex of the tokens joined by one space; None when there are none: two empty pages are not equal pages."""
-    found = tokens(text)
+    return tokens_sha256(tokens(text))
+
+
+def tokens_sha256(found: Sequence[str]) -> str | None:
+    """`text_sha256` of a text whose tokens are at hand."""
     return hashlib.sha256(" ".join(found).encode("utf-8", "replace")).hexdigest() if found else None
