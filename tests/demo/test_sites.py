@@ -169,6 +169,14 @@ def test_any_line_survives_in_a_pdf(line):
     document.close()
 
 
+def test_a_moved_article_keeps_its_bytes_and_another_its_headline():
+    truth = expected("blog", 1)
+    assert {path_of(url) for url in truth.same_bytes} == {"/blog/streets-swap-names"} <= {path_of(url) for url in truth.moved.values()}
+    assert {path_of(url) for url in truth.metadata} == {"/blog/night-buses"}
+    before, after = (build_site("blog", night).respond("/blog/night-buses") for night in (0, 1))
+    assert before.title != after.title and before.visible_text == after.visible_text
+
+
 def test_redirects_loop():
     site = build_site("blog", 0)
     assert ("Location", "/loop-b") in site.respond("/loop-a").headers

@@ -27,7 +27,6 @@ class Layout:
 <title>{html.escape(title)} – {html.escape(self.site_name)}</title>
 <meta property="og:site_name" content="{html.escape(self.site_name)}">
 <meta property="og:type" content="{kind}">
-<meta property="og:title" content="{html.escape(title)}">
 {head}</head>
 <body>
 <header><p><a href="/">{html.escape(self.site_name)}</a></p></header>

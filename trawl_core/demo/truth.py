@@ -23,7 +23,9 @@ class Expected:
     `ok` is every page that answers 200 or 304 and can be reached. On night 1 it splits into `new` (not there on
     night 0) and, for a crawl that ran on both nights, `not_modified` (304), `identical` (200 with the same bytes, for
     want of a validator), `content` (visible words changed), `structured` (JSON-LD alone), `metadata` (title alone),
-    `template` (the footer's stamp, or markup, alone) and `data` (a document that is not HTML changed). On night 0 all of `ok` is `new`.
+    `template` (the footer's stamp, or markup, alone) and `data` (a document that is not HTML changed). On night 0 all of
+    `ok` is `new`. `same_bytes` are new pages whose bytes stood under another URL the night before: they are revisits too.
+    `searches` maps a query to the page that belongs among its first three hits.
     """
 
     name: str
@@ -50,6 +52,7 @@ class Expected:
     near: tuple[frozenset[str], ...]
     phrases: dict[str, str]
     broken_json_ld: frozenset[str]
+    same_bytes: frozenset[str]
     searches: dict[str, str]
     endless: str | None
 
@@ -57,9 +60,9 @@ class Expected:
 SEARCHES = {
     "docs": {
         "fast producer overwhelms slow consumer": "/guide/backpressure",
-        "worker crashed before acknowledging, message delivered twice": "/guide/idempotency",
+        "how do I make a handler idempotent": "/guide/idempotency",
         "what happens to messages that keep failing": "/guide/dead-letters",
-        "recover the queue after power loss": "/guide/recovery",
+        "a crash left a torn segment, how is it repaired": "/guide/recovery",
     },
     "shop": {"something to grind coffee by hand": "/product/grinder-kolm", "watering can": "/product/can-regn"},
     "blog": {"oysters growing again in the bay": "/blog/oyster-return", "tide table high water lock": blog_oddities.PDF},
@@ -101,6 +104,7 @@ def expected(name: str, night: int, origin: str | None = None) -> Expected:
         near=(urls(blog_site.REPRINT),) if oddities else (),
         phrases={base + path: phrase for path, phrase in _phrases(name).items()},
         broken_json_ld=urls([shop_site.BROKEN_JSON_LD] if name == "shop" else []),
+        same_bytes=urls(path for path in pages.keys() - earlier.keys() if pages[path].body in {answer.body for answer in earlier.values()}),
         searches={query: base + path for query, path in SEARCHES[name].items()},
         endless=base + CALENDAR_TRAP if name == "shop" else None,
     )
