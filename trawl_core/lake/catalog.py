@@ -118,23 +118,29 @@ def _create(connection: duckdb.DuckDBPyConnection, lake: Lake) -> None:
             connection.execute(f"CREATE VIEW {name} AS {query}")
         except duckdb.Error as error:
             message = f"The table {name} can't be read: {_one_paragraph(error)} Materialize the partition of that file again."
-            connection.execute(f"CREATE VIEW {name} AS {_view(TABLES[name], None)} WHERE error({_text(message)}) IS NULL")
-        connection.execute(f"COMMENT ON VIEW {name} IS {_text(TABLES[name].doc)}")
-        for field in TABLES[name].schema:
-            connection.execute(f"COMMENT ON COLUMN {name}.{_name(field.name)} IS {_text(field.metadata[b'doc'].decode())}")
+            connection.execute(f"CREATE VIEW {name} AS SELECT {_typed_nulls(TABLES[name])} WHERE error({_text(message)}) IS NULL")
     for signature, query in MACROS.items():
         connection.execute(f"CREATE MACRO {signature} AS TABLE {query}")
+    connection.begin()
+    for name, spec in TABLES.items():
+        connection.execute(f"COMMENT ON VIEW {name} IS {_text(spec.doc)}")
+        for field in spec.schema:
+            connection.execute(f"COMMENT ON COLUMN {name}.{_name(field.name)} IS {_text(field.metadata[b'doc'].decode())}")
+    connection.commit()
 
 
 def _view(spec: TableSpec, source: str | None) -> str:
     columns = ", ".join(_name(field.name) for field in spec.schema)
-    typed = ", ".join(f"NULL::{sql_type(field.type)} AS {_name(field.name)}" for field in spec.schema)
-    nothing = f"SELECT {typed} WHERE false"
+    nothing = f"SELECT {_typed_nulls(spec)} WHERE false"
     return (
         f"SELECT {columns} FROM ({nothing})"
         if source is None
         else f"SELECT {columns} FROM ({nothing} UNION ALL BY NAME SELECT * FROM {source})"
     )
+
+
+def _typed_nulls(spec: TableSpec) -> str:
+    return ", ".join(f"NULL::{sql_type(field.type)} AS {_name(field.name)}" for field in spec.schema)
 
 
 def _source(lake: Lake, spec: TableSpec) -> str:

@@ -23,6 +23,12 @@ from trawl_core.errors import DiskFullError, SearchError
 
 BM25 = "-bm25(words, 2.0, 2.0, 1.0)"  # weights of heading, title, text
 MAX_QUERY_WORDS = 64
+# English words that say nothing about a page: a query's other words decide, these count only when there are no others.
+_FUNCTION_WORDS = """
+a about an and any are as at be but by can do does for from had has have how i if in into is it its me my not of on or our so than that
+the their them then there these they this to was we were what when where which who why will with you your
+"""
+FUNCTION_WORDS = frozenset(_FUNCTION_WORDS.split())
 _KEYS_A_QUERY = 10_000
 _WORD = re.compile(r"\w+")
 _UNSPACED = re.compile(r"([\u3005\u3007\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003134f])")
@@ -110,7 +116,8 @@ def write_keywords(path: Path, fill: Callable[[KeywordWriter], object]) -> Keywo
 
 def match_expression(query: str) -> str | None:
     """An FTS5 expression for whatever a person typed: any of its words, none of FTS5's operators. None without a word."""
-    words = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))[:MAX_QUERY_WORDS]
+    typed = list(dict.fromkeys(word.lower() for word in _WORD.findall(query)))
+    words = ([word for word in typed if word not in FUNCTION_WORDS] or typed)[:MAX_QUERY_WORDS]
     return " OR ".join(f'"{spaced(word).strip()}"' for word in words) or None
 
 

@@ -80,5 +80,5 @@ def _records(lake: Lake, capture_ids: list[str]) -> list[dict[str, Any]]:
     """The captures rows that have a record."""
     files = [lake.path(lake.table_name("captures", partition)) for partition in lake.partitions("captures")]
     captures = pads.dataset(files, filesystem=lake.fs, format="parquet", schema=tables.spec_of("captures").schema)
-    kept = pads.field("capture_id").isin(capture_ids) & pads.field("warc_type").is_valid()
+    kept = pads.field("capture_id").isin(pa.array(capture_ids, pa.string())) & pads.field("warc_type").is_valid()
     return captures.to_table(columns=list(_RECORD_COLUMNS), filter=kept).to_pylist()
