@@ -5,11 +5,10 @@ from __future__ import annotations
 import io
 
 import feedparser
-from selectolax.lexbor import LexborHTMLParser
 
+from trawl_core.extract.blocks import page_blocks
 from trawl_core.extract.charset import charset_parameter, decode
 from trawl_core.extract.faults import LIBRARY_FAULTS, describe_fault
-from trawl_core.extract.guards import defuse
 from trawl_core.extract.language import detected_language, primary_subtag
 from trawl_core.extract.page import Heading, Outlink, Page, ScopeCheck, failed_page, text_page
 from trawl_core.urls.normalize import normalize_url
@@ -18,7 +17,7 @@ MAX_BYTES = 20_000_000
 
 
 def extract_feed(body: bytes, url: str, content_type: str | None, mime: str, scope: ScopeCheck | None = None) -> Page:
-    """Blocks: the feed's title, then title and summary of each entry."""
+    """Blocks: the feed's title, then title and content of each entry."""
     if len(body) > MAX_BYTES:
         return failed_page(body, mime, "feed", "too_large", f"feed of {len(body)} bytes; the limit is {MAX_BYTES}", "feed")
     decoded = decode(body, charset_parameter(content_type))
@@ -32,7 +31,7 @@ def extract_feed(body: bytes, url: str, content_type: str | None, mime: str, sco
     for entry in parsed.entries:
         title = _plain(entry.get("title"))
         contents = [part.get("value") for part in entry.get("content", [])] or [entry.get("summary")]
-        lines.extend([title, *map(_plain, contents)])
+        lines.extend([title, *(text for content in contents for text in _texts(content))])
         if title:
             headings.append(Heading(2, title))
         if target := normalize_url(entry.get("link") or "", url):
@@ -57,10 +56,14 @@ def extract_feed(body: bytes, url: str, content_type: str | None, mime: str, sco
 
 
 def _plain(markup: str | None) -> str:
-    """Text of a title or summary, which may hold HTML, on one line."""
+    """Text of a title, which may hold HTML, on one line."""
+    return " ".join(_texts(markup))
+
+
+def _texts(markup: str | None) -> list[str]:
+    """Blocks of a summary or content, which may hold HTML."""
     if not markup:
-        return ""
+        return []
     if "<" not in markup and "&" not in markup:
-        return " ".join(markup.split())
-    body = LexborHTMLParser(defuse(markup)[0]).body
-    return " ".join(body.text(separator=" ").split()) if body is not None else ""
+        return [" ".join(markup.split())]
+    return [block.text for block in page_blocks(markup)]
