@@ -305,7 +305,11 @@ changes = _spec(
     ("url",),
     ("url", TEXT, "Requested URL"),
     ("event", TEXT, "One of: " + ", ".join(EVENTS)),
-    ("kinds", pa.list_(TEXT), "Everything that changed, sorted: content, structured, title, canonical, status, redirect, template"),
+    (
+        "kinds",
+        pa.list_(TEXT),
+        "Everything that changed, sorted: content, structured, title, canonical, opengraph, status, redirect, template",
+    ),
     ("severity", TEXT, "info, minor or major"),
     ("prev_crawl_date", DATE, "Date of the capture compared with"),
     ("prev_capture_id", TEXT, "The capture compared with; null for a new URL"),
