@@ -124,6 +124,12 @@ def test_title_and_canonical_link_are_metadata():
     assert (change.prev_title, change.title) == ("Old", "New")
 
 
+def test_opengraph_alone_is_metadata():
+    old, new = (version("a", structured=(StructuredItem("opengraph", None, f'{{"og:image":"{name}"}}'),)) for name in "ab")
+    change = compare_pages(old, new)
+    assert (change.event, change.kinds, change.evidence.structured_changed) == ("metadata", ("opengraph",), False)
+
+
 def test_template_edits_are_masked_in_what_is_shown():
     old, new = version("text 1", "built monday"), version("text 2", "built tuesday")
     template = {SharedEdit("removed", block("built monday").hash, ""), SharedEdit("added", block("built tuesday").hash, "")}

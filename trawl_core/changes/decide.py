@@ -13,7 +13,7 @@ from typing import Any
 
 from trawl_core.changes.diff import Edit, diff_blocks
 from trawl_core.changes.noise import SharedEdit, title_edits
-from trawl_core.changes.structured import changed_paths
+from trawl_core.changes.structured import Difference, changed_opengraph, changed_paths
 from trawl_core.changes.summary import Summary, summarise
 from trawl_core.changes.version import GONE, GOOD, MOVED, PageVersion, has_same_body, version_of
 
@@ -132,8 +132,8 @@ def _content_change(
     comparable = not same_body and not (old.has_main and not new.has_main)
     edits: Sequence[Edit] = ()
     summary = Summary()
-    fields: list[tuple[str, str | None, str | None]] = []
-    kinds = set()
+    fields: list[Difference] = []
+    kinds: set[str] = set()
     if comparable:
         edits = diff_blocks(old.hashes, new.hashes) if diff is None else diff
         summary = summarise(old, new, edits, template)
@@ -142,9 +142,10 @@ def _content_change(
         if summary.template_blocks:
             kinds.add("template")
         if old.structured is not None and new.structured is not None:
-            fields = changed_paths(old.structured, new.structured)
-        if fields:
-            kinds.add("structured")
+            structured = changed_paths(old.structured, new.structured)
+            opengraph = changed_opengraph(old.structured, new.structured)
+            kinds |= ({"structured"} if structured else set()) | ({"opengraph"} if opengraph else set())
+            fields += structured + opengraph
         if old.title != new.title:
             own = any(edit not in template for edit in title_edits(old.title, new.title))
             kinds.add("title" if own else "template")
@@ -165,7 +166,7 @@ def _content_change(
         kinds=tuple(sorted(kinds)),
         severity=_severity(event, summary),
         **_sides(old, new),
-        evidence=_evidence(old, new, edits, fields) if comparable else None,
+        evidence=_evidence(old, new, bool(edits), "structured" in kinds) if comparable else None,
         simhash_distance=None if old.simhash is None or new.simhash is None else (old.simhash ^ new.simhash).bit_count(),
         blocks_added=summary.blocks_added,
         blocks_removed=summary.blocks_removed,
@@ -185,7 +186,7 @@ def _event(kinds: set[str]) -> str | None:
         return "content"
     if "structured" in kinds:
         return "structured"
-    if kinds & {"title", "canonical"}:
+    if kinds & {"title", "canonical", "opengraph"}:
         return "metadata"
     return "template" if "template" in kinds else None
 
@@ -218,7 +219,7 @@ def _sides(old: PageVersion | None, new: PageVersion) -> dict[str, Any]:
     return sides
 
 
-def _evidence(old: PageVersion, new: PageVersion, edits: Sequence[Edit], fields: Sequence[tuple[str, str | None, str | None]]) -> Evidence:
+def _evidence(old: PageVersion, new: PageVersion, blocks_changed: bool, structured_changed: bool) -> Evidence:
     def differs(name: str) -> bool | None:
         one, other = getattr(old, name), getattr(new, name)
         return None if one is None or other is None else one != other
@@ -229,8 +230,8 @@ def _evidence(old: PageVersion, new: PageVersion, edits: Sequence[Edit], fields:
         etag_changed=differs("etag"),
         last_modified_changed=differs("last_modified"),
         text_changed=differs("text_sha256"),
-        blocks_changed=bool(edits),
-        structured_changed=any(path not in ("title", "canonical") for path, _, _ in fields) if known else None,
+        blocks_changed=blocks_changed,
+        structured_changed=structured_changed if known else None,
         extractor_changed=differs("extractor_version"),
     )
 
