@@ -73,7 +73,7 @@ def block_hash(text: str) -> int:
 
 def normalize_space(text: str) -> str:
     """Runs of white space as one space, none at the ends, no characters without width."""
-    if not text.isascii():
+    if not text.isascii() or "\x00" in text:
         text = text.translate(_ZERO_WIDTH)
     return " ".join(text.split())
 
