@@ -70,11 +70,11 @@ def test_the_report_has_a_row_for_each_origin_and_a_total(reported, config):
 def test_coverage_and_age_are_those_of_the_last_fetch_of_the_night(reported, config):
     report_night(reported.lake, reported.partition(2).crawl_date, config())
     rows = rows_of(reported, 2)
-    # Four active URLs: two good tonight, the API good last night, the denied one never.
-    assert rows[None]["fresh_coverage"] == 0.75
+    # Three pages: two good tonight, the API good last night. The denied URL is no page.
+    assert rows[None]["fresh_coverage"] == 1.0
     assert rows[None]["oldest_page_days"] == pytest.approx(1.0, abs=1e-3)
     report_night(reported.lake, reported.partition(2).crawl_date, config(recrawl={"max_age_days": 0.5}))
-    assert rows_of(reported, 2)[None]["fresh_coverage"] == 0.5
+    assert rows_of(reported, 2)[None]["fresh_coverage"] == pytest.approx(2 / 3)
 
 
 def test_a_site_that_was_not_crawled_still_has_a_row(reported, config):

@@ -184,6 +184,16 @@ def test_links_that_no_crawl_fetched_stay_known(night, site):
     assert result.facts["unfetched"] == 1
 
 
+def test_feeds_and_sitemaps_that_pages_link_to_do_not_become_pages(night, site):
+    link = {"rel": "alternate", "text": None, "in_scope": True}
+    shown = [{**link, "url": f"https://a.test/{name}"} for name in ("feed.xml", "sitemap.xml", "new")]
+    night.captures(1, {"url": "https://a.test/feed.xml", "kind": "feed"}, {"url": "https://a.test/sitemap.xml", "kind": "sitemap"})
+    night.captures(2, {"url": HOME})
+    night.pages(2, {"url": HOME, "outlinks": shown})
+    update_url_history(night.lake, night.partition(2), site())
+    assert set(night.history(2)) == {HOME, "https://a.test/new"}
+
+
 def test_an_endless_calendar_adds_only_a_sample(night, site):
     link = {"rel": None, "text": "x", "in_scope": True}
     days = [{**link, "url": f"https://a.test/calendar/20{year:02}/{month:02}"} for year in range(90) for month in range(1, 13)]

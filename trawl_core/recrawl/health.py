@@ -102,8 +102,13 @@ def _fetching(captures: pl.DataFrame, changes: pl.DataFrame) -> dict[str, object
 
 
 def _ages(history: pl.DataFrame, ended: datetime, max_age_days: float) -> dict[str, object]:
-    """Coverage and the oldest page of the active URLs; one that never answered is not covered and has no age."""
-    active = history.filter(pl.col("state") == "active").select(
+    """Coverage and the oldest page of the active URLs.
+
+    A URL that no crawl reached is not covered and has no age; one that only ever failed (a dead link, a disallowed
+    path) is no page and does not count.
+    """
+    is_page = pl.col("last_ok_at").is_not_null() | (pl.col("errors_in_row") == 0)
+    active = history.filter((pl.col("state") == "active") & is_page).select(
         days=(pl.lit(ended) - pl.col("last_ok_at")).dt.total_microseconds().clip(lower_bound=0) / 86_400e6
     )
     fresh = active.filter(pl.col("days") <= max_age_days).height

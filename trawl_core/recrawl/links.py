@@ -10,8 +10,10 @@ from trawl_core.urls.scope import Scope
 from trawl_core.urls.traps import TrapCounter
 
 
-def add_unfetched(history: pl.DataFrame, pages: pl.DataFrame, site: Site) -> pl.DataFrame:
+def add_unfetched(history: pl.DataFrame, pages: pl.DataFrame, site: Site, lists: pl.Series) -> pl.DataFrame:
     """`history` with a row for each in-scope link of `pages` (url, outlinks) that it does not have, sorted by URL.
+
+    `lists` are the URLs known as feeds, sitemaps or robots.txt: the crawl reads those on its own account, they are no pages.
 
     A link lies one deeper than the page that shows it; beyond the site's depth, and where its family of never-ending
     URLs has had its sample, it is left out.
@@ -27,6 +29,7 @@ def add_unfetched(history: pl.DataFrame, pages: pl.DataFrame, site: Site) -> pl.
         .with_columns(depth=(pl.col("above").fill_null(0) + 1).cast(pl.Int32))
         .filter(pl.col("depth") <= site.budget.depth)
         .join(history.select("url"), on="url", how="anti")
+        .filter(pl.col("url").is_in(lists.implode()).not_())
         .group_by("url")
         .agg(pl.col("depth").min())
         .sort("depth", "url")

@@ -133,8 +133,15 @@ def _fold(lake: Lake, partition: Partition, site: Site, history: pl.DataFrame) -
         changes = pl.from_arrow(tables.read(lake, "changes", partition, ["url", "event"])) if compared else None
         history = update_history(history, fetches_of(night, changes, history), night["fetch_time"].max())
         history = remember_bodies(history, night)
-    history = add_unfetched(history, pl.from_arrow(tables.read(lake, "pages", partition, ["url", "outlinks"])), site)
-    return _mark_excluded(history, site)
+    pages = pl.from_arrow(tables.read(lake, "pages", partition, ["url", "outlinks"]))
+    return _mark_excluded(add_unfetched(history, pages, site, _lists(lake, partition)), site)
+
+
+def _lists(lake: Lake, partition: Partition) -> pl.Series:
+    """URLs that were fetched as something else than a page, on any night up to this one."""
+    nights = [Partition(day, partition.domain) for day in tables.dates_of(lake, "captures", partition.domain, upto=partition.crawl_date)]
+    captures = pl.from_arrow(tables.read_many(lake, "captures", nights, ["url", "kind"]))
+    return captures.filter(pl.col("kind") != "page")["url"].unique()
 
 
 def _mark_excluded(history: pl.DataFrame, site: Site) -> pl.DataFrame:
