@@ -30,7 +30,7 @@ def detect_changes(lake: Lake, partition: Partition) -> tables.StageResult:
     before = answers_before(lake, partition, answers)
     pages = good_pages(lake, partition, (url for url, answer in answers.items() if answer.status in GOOD))
     pages = {url: page for url, page in pages.items() if page.capture_id == answers[url].capture_id}
-    pages, previous = _paired(lake, partition, pages, answers)
+    pages, previous = _paired(lake, partition, pages, before)
     pairs = [
         (_standing(previous.get(url), before.get(url)), pages.get(url) or _bodiless(url, answer))
         for url, answer in sorted(answers.items())
@@ -48,36 +48,36 @@ def detect_changes(lake: Lake, partition: Partition) -> tables.StageResult:
 
 
 def _paired(
-    lake: Lake, partition: Partition, pages: dict[str, PageVersion], answers: dict[str, Answer]
+    lake: Lake, partition: Partition, pages: dict[str, PageVersion], before: dict[str, Answer]
 ) -> tuple[dict[str, PageVersion], dict[str, PageVersion]]:
     """Tonight's pages, complete where they have to be compared, and the version of each URL to compare with.
 
     That is the newest earlier good page. One without main content (a failure that called itself 200) or with a body that broke
-    off is passed over when there is an older one to compare with.
+    off is passed over when there is an older one to compare with. A URL that gave no answer `before` has none.
     """
     previous: dict[str, PageVersion] = {}
     stopgap: dict[str, PageVersion] = {}
-    wanted = set(answers)
-    for found in earlier_good_pages(lake, partition, answers):
+    domain = str(partition.domain)
+    wanted = set(before)
+    for found in earlier_good_pages(lake, partition, before):
         if not wanted:
             break
         candidates = {url: version for url, version in found.items() if url in wanted}
-        differing = {url for url, old in candidates.items() if url in pages and not has_same_body(old, pages[url])}
-        done = complete(lake, str(partition.domain), [pages[url] for url in differing if not pages[url].payload_digest])
-        pages.update({version.url: version for version in done.values()})
-        full = {version.url: version for version in complete(lake, str(partition.domain), [candidates[url] for url in differing]).values()}
-        for url, light in candidates.items():
-            version = full.get(url, light)
-            if (
-                url in full
-                and not has_same_body(version, pages[url])
-                and (version.incomplete or (pages[url].has_main and not version.has_main))
-            ):
-                stopgap.setdefault(url, version)
-                continue
-            previous[url] = version
-            wanted.discard(url)
+        differing = [url for url, old in candidates.items() if url in pages and not has_same_body(old, pages[url])]
+        unread = [pages[url] for url in differing if not pages[url].payload_digest]
+        pages.update({version.url: version for version in complete(lake, domain, unread).values()})
+        candidates.update({old.url: old for old in complete(lake, domain, [candidates[url] for url in differing]).values()})
+        for url, old in candidates.items():
+            if url in pages and _is_stopgap(old, pages[url]):
+                stopgap.setdefault(url, old)
+            else:
+                previous[url] = old
+        wanted -= previous.keys()
     return pages, {**stopgap, **previous}
+
+
+def _is_stopgap(old: PageVersion, new: PageVersion) -> bool:
+    return not has_same_body(old, new) and (old.incomplete or (new.has_main and not old.has_main))
 
 
 def _standing(version: PageVersion | None, answer: Answer | None) -> PageVersion | None:
