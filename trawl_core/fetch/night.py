@@ -186,7 +186,7 @@ class Night:
         origin.busy_asking = False
         pause = self._asking.answered(origin, exchange)
         if origin.robots is not None and self.site.sitemaps == "auto" and origin.key in self._seed_origins:
-            named = [url for url in map(normalize_url, origin.robots.rules.sitemaps) if url]
+            named = [url for url in (normalize_url(sitemap, origin.visit.url) for sitemap in origin.robots.rules.sitemaps) if url]
             for url in dict.fromkeys([*named, f"{normalize_url(origin.key)}sitemap.xml"]):
                 self._discovered(Found(url, kind="sitemap", from_page=False), None, None)
         return pause

@@ -8,6 +8,7 @@ frees.
 from __future__ import annotations
 
 import heapq
+import math
 from collections import defaultdict, deque
 from dataclasses import dataclass, field
 from itertools import count
@@ -66,7 +67,9 @@ class Turns:
         """Let an origin stand in the queue; no effect when it stands there."""
         if not origin.queued:
             origin.queued = True
-            heapq.heappush(self._heap, (origin.pace.next_at, next(self._order), origin))
+            # One that was given up is asked nothing more: its URLs are put off at once.
+            at = origin.pace.next_at if origin.closed is None else -math.inf
+            heapq.heappush(self._heap, (at, next(self._order), origin))
 
     def next_at(self) -> float | None:
         """Monotonic moment at which the next one may be asked; None when nobody stands in the queue."""
