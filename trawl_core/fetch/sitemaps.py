@@ -81,11 +81,7 @@ def _xml_entries(document: bytes) -> Iterator[tuple[str, bool, str | None]]:
     for start in range(0, len(document), 1 << 16):
         parser.feed(document[start : start + (1 << 16)])
         yield from _finished_entries(parser)
-    try:
-        parser.close()
-    except etree.XMLSyntaxError:
-        return  # nothing after this point can be read; what came before was given
-    yield from _finished_entries(parser)
+    # The parser is not closed: in a cut document that would end the last entry in the middle of its URL.
 
 
 def _finished_entries(parser: etree.XMLPullParser) -> Iterator[tuple[str, bool, str | None]]:

@@ -1,0 +1,87 @@
+from __future__ import annotations
+
+import gzip
+from datetime import UTC, datetime
+
+from trawl_core.fetch.discovery import discover
+from trawl_core.sites import Site
+from trawl_core.warc.exchange import Exchange
+
+SITE = Site(domain="docs.example.org", seeds=("https://docs.example.org/",))
+
+
+def _exchange(body: bytes, *headers: tuple[str, str], status: int = 200, url: str = "https://docs.example.org/d/") -> Exchange:
+    return Exchange(
+        url=url,
+        started_at=datetime(2026, 11, 30, tzinfo=UTC),
+        request_bytes=b"",
+        response_bytes=b"",
+        head_length=0,
+        payload=body,
+        status=status,
+        reason="",
+        headers=headers,
+        outcome="ok",
+    )
+
+
+HTML = ("Content-Type", "text/html")
+
+
+def _urls(exchange: Exchange, kind: str = "page") -> list[str]:
+    return [found.url for found in discover(exchange, kind, SITE)]
+
+
+def test_links_of_a_page() -> None:
+    page = b"<base href=/x/><a href=one>One</a><a rel=nofollow href=two>t</a><link rel=next href=/three>"
+    found = discover(_exchange(page, HTML), "page", SITE)
+    assert [(link.url, link.text, link.nofollow, link.step) for link in found] == [
+        ("https://docs.example.org/x/one", "One", False, 1),
+        ("https://docs.example.org/x/two", "t", True, 1),
+        ("https://docs.example.org/three", "", False, 1),
+    ]
+
+
+def test_a_quick_refresh_is_as_near_as_the_page_itself() -> None:
+    quick = b"<meta http-equiv=refresh content='4; url=/moved'>"
+    slow = b"<meta http-equiv=refresh content='5; url=/moved'>"
+    assert [(found.url, found.step) for found in discover(_exchange(quick, HTML), "page", SITE)] == [("https://docs.example.org/moved", 0)]
+    assert _urls(_exchange(slow, HTML)) == []
+
+
+def test_content_coding_is_removed_first() -> None:
+    page = gzip.compress(b"<a href=/zipped>z</a>")
+    assert _urls(_exchange(page, HTML, ("Content-Encoding", "gzip"))) == ["https://docs.example.org/zipped"]
+
+
+def test_only_good_answers_lead_on() -> None:
+    assert _urls(_exchange(b"<a href=/x>x</a>", HTML, status=404)) == []
+    assert _urls(_exchange(b"", HTML)) == []
+    assert _urls(_exchange(b"\x89PNG\r\n\x1a\n<a href=/x>", ("Content-Type", "image/png"))) == []
+
+
+def test_a_sitemap_names_pages_and_sitemaps() -> None:
+    found = discover(_exchange(b"<sitemapindex><sitemap><loc>/s.xml</loc></sitemap></sitemapindex>"), "sitemap", SITE)
+    assert [(entry.url, entry.kind, entry.from_page) for entry in found] == [("https://docs.example.org/s.xml", "sitemap", False)]
+
+
+RSS = b"<rss version='2.0'><channel><title>t</title><item><title>First</title><link>/one</link></item><item><title>No link</title></item></channel></rss>"
+ATOM = b"<feed xmlns='http://www.w3.org/2005/Atom'><entry><title>x</title><link rel='alternate' href='two'/><link rel='edit' href='/edit'/></entry></feed>"
+RDF = (
+    b"<rdf:RDF xmlns:rdf='http://www.w3.org/1999/02/22-rdf-syntax-ns#' xmlns='http://purl.org/rss/1.0/'>"
+    b"<item rdf:about='https://docs.example.org/three'><title>x</title><link>https://docs.example.org/three</link></item></rdf:RDF>"
+)
+
+
+def test_feeds_name_their_items() -> None:
+    assert _urls(_exchange(RSS), "feed") == ["https://docs.example.org/one"]
+    assert _urls(_exchange(ATOM), "feed") == ["https://docs.example.org/d/two"]
+    assert _urls(_exchange(RDF), "feed") == ["https://docs.example.org/three"]
+
+
+def test_a_feed_found_as_a_page_is_read_as_a_feed() -> None:
+    assert _urls(_exchange(RSS, ("Content-Type", "text/xml"))) == ["https://docs.example.org/one"]
+
+
+def test_what_only_claims_to_be_a_feed_names_nothing() -> None:
+    assert _urls(_exchange(b"not a feed"), "feed") == []
