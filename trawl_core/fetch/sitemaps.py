@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 
@@ -19,6 +20,7 @@ from trawl_core.warc.payload import decode_content
 MAX_ENTRIES = 100_000
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_LAYERS = 3
+_ENDED = re.compile(rb"</[\w:]*(?:urlset|sitemapindex)\s*>", re.IGNORECASE)
 _YEAR_MONTH = re.compile(r"\d{4}(-\d\d)?$")
 
 
@@ -81,7 +83,11 @@ def _xml_entries(document: bytes) -> Iterator[tuple[str, bool, str | None]]:
     for start in range(0, len(document), 1 << 16):
         parser.feed(document[start : start + (1 << 16)])
         yield from _finished_entries(parser)
-    # The parser is not closed: in a cut document that would end the last entry in the middle of its URL.
+    with suppress(etree.XMLSyntaxError):  # nothing after this point can be read; what came before counts
+        parser.close()
+    rest = list(_finished_entries(parser))
+    # Closing ends the last entry of a cut document wherever it was, perhaps in the middle of its URL.
+    yield from rest if _ENDED.search(document[-200:]) else rest[:-1]
 
 
 def _finished_entries(parser: etree.XMLPullParser) -> Iterator[tuple[str, bool, str | None]]:
