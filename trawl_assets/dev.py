@@ -41,7 +41,7 @@ def main() -> None:
     if (home.root / PORTS_FILE).exists():
         subprocess.Popen([sys.executable, "-m", "trawl_assets.demo_sites", str(home.root)])
     dagster = Path(sys.executable).with_name("dagster")
-    os.execv(dagster, [str(dagster), "dev", "-w", str(workspace), "-h", "127.0.0.1", "-p", PORT, "--log-level", "warning"])
+    os.execv(dagster, [str(dagster), "dev", "-w", str(workspace), "-h", "127.0.0.1", "-p", PORT, "--log-level", "error"])
 
 
 if __name__ == "__main__":

@@ -26,7 +26,7 @@ from trawl_core.errors import PastDateError
 from trawl_core.home import Home
 from trawl_core.sites import SitesConfig, load_sites
 
-PROCESS_TAG = "trawl/process"
+PROCESS_TAG = ".dagster/trawl-process"  # Dagster hides tags with this prefix from people
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 STARTED = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.NOT_STARTED]
 

@@ -3,6 +3,7 @@
 import dagster as dg
 
 from trawl_assets.assets.crawl import warc_snapshot
+from trawl_assets.assets.duplicates import fingerprints
 from trawl_assets.assets.extraction import pages, structured_data
 from trawl_assets.assets.specs import date_asset, domain_asset
 from trawl_assets.batches import per_date, per_partition
@@ -13,7 +14,7 @@ from trawl_core.recrawl.health import report_night
 from trawl_core.recrawl.stage import update_url_history
 
 
-@domain_asset("changes", group="changes", kinds={"python", "parquet"}, deps=[warc_snapshot, pages, structured_data])
+@domain_asset("changes", group="changes", kinds={"python", "parquet"}, deps=[warc_snapshot, pages, structured_data, fingerprints])
 def changes(context: dg.AssetExecutionContext, trawl: Trawl) -> dg.MaterializeResult:
     return per_partition(context, trawl, lambda partition: detect_changes(trawl.lake, partition))
 
