@@ -7,6 +7,7 @@ moved, two are gone.
 from __future__ import annotations
 
 import html
+from collections.abc import Callable
 from dataclasses import replace
 
 from trawl_core.demo.content import Answer, SiteContent, missing_page, redirect
@@ -99,7 +100,7 @@ def _index(title: str, words: str, entries: dict[str, Entry], label: int, remark
     return title, f"<h1>{title}</h1>\n<p>{words}</p>\n{links_list(rows)}"
 
 
-def _setting(entry: Entry, link) -> str:
+def _setting(entry: Entry, link: Callable[[str], str]) -> str:
     name, kind, default, meaning, more, less, see = (html.escape(field) for field in entry.fields)
     return f"""<h1>{name}</h1>
 <p>{meaning}</p>
@@ -118,7 +119,7 @@ def _class(entry: Entry) -> str:
     return f"<h1>class {name}</h1>\n<p>{what}</p>\n<p>{why}</p>\n<h2>Members of {name}</h2>\n<dl>\n{rows}\n</dl>"
 
 
-def _error(entry: Entry, link) -> str:
+def _error(entry: Entry, link: Callable[[str], str]) -> str:
     name, when, cause, remedy, see = (html.escape(field) for field in entry.fields)
     return f"""<h1>{name}</h1>
 <p>{name} means: {when}.</p>

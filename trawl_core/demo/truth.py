@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from trawl_core.demo import blog_oddities, blog_site, shop_site
@@ -78,7 +79,7 @@ def expected(name: str, night: int, origin: str | None = None) -> Expected:
     earlier = _pages(before) if night else {}
     both = {path: (earlier[path], pages[path]) for path in pages.keys() & earlier.keys()}
 
-    def urls(paths) -> frozenset[str]:
+    def urls(paths: Iterable[str]) -> frozenset[str]:
         return frozenset(base + path for path in paths)
 
     kinds = {path: _difference(old, new) for path, (old, new) in both.items()}
