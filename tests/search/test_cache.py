@@ -5,7 +5,7 @@ import multiprocessing
 import numpy as np
 import pytest
 
-from trawl_core.errors import SearchError
+from trawl_core.errors import DiskFullError, ReadOnlyHomeError, SearchError
 from trawl_core.search.cache import open_cache
 
 
@@ -62,5 +62,17 @@ def test_two_processes_write_at_once(tmp_path):
 
 def test_damaged_file_is_named_with_what_to_do(tmp_path):
     (tmp_path / "embeddings.sqlite").write_bytes(b"not a database " * 100)
-    with pytest.raises(SearchError, match=r"embeddings\.sqlite.*delete it"), open_cache(tmp_path, "model", 4):
+    with pytest.raises(SearchError, match=r"embeddings\.sqlite.*Delete the file"), open_cache(tmp_path, "model", 4):
+        pass
+
+
+def test_full_disk_is_said_so(tmp_path):
+    with pytest.raises(DiskFullError, match="disk is full"), open_cache(tmp_path, "model", 4) as cache:
+        cache._connection.execute("PRAGMA max_page_count = 5")
+        cache.put({f"digest-{number}": vector(1) for number in range(2000)})
+
+
+def test_file_that_can_not_be_opened_is_said_so(tmp_path):
+    (tmp_path / "embeddings.sqlite").mkdir()
+    with pytest.raises(ReadOnlyHomeError, match="can't be written"), open_cache(tmp_path, "model", 4):
         pass

@@ -82,6 +82,13 @@ def test_edit_touches_only_its_own_section():
     assert len(after - before) == 1
 
 
+def test_endless_heading_leaves_the_model_room_for_the_text():
+    (chunk,) = split_page("Title " * 500 + "\nThe text.", [{"level": 1, "text": "Title " * 500}])
+    assert chunk.embedded_text.endswith("Title\nThe text.")
+    assert len(chunk.embedded_text) < 250
+    assert len(chunk.heading) > 2000
+
+
 def test_equal_sections_are_counted():
     chunks = split_page("A\nSame.\nA\nSame.", [{"level": 2, "text": "A"}, {"level": 2, "text": "A"}])
     assert [chunk.occurrence for chunk in chunks] == [0, 1]

@@ -1,7 +1,9 @@
 """Search and archived bytes inside SQL, over the catalog's connection and over the catalog file."""
 
+import re
 import uuid
 from datetime import UTC, date, datetime
+from pathlib import Path
 
 import duckdb
 import pytest
@@ -63,6 +65,14 @@ def test_search_of_a_column(connection):
         "SELECT asked.q, s.url FROM (VALUES ('bake the dough'), ('open sockets')) asked(q), LATERAL (FROM trawl_search(asked.q, 1)) s ORDER BY 1",
     )
     assert [row["url"] for row in found] == ["https://food.test/bread", "https://docs.test/pool"]
+
+
+def test_examples_of_the_documentation_run(connection):
+    text = Path(__file__).parents[2].joinpath("docs/search.md").read_text()
+    examples = re.findall(r'^trawl sql "(.+)"$', text, re.MULTILINE)
+    assert len(examples) >= 4
+    for example in examples:
+        rows(connection, example)
 
 
 def test_many_queries_in_parallel_threads_end(filled, connection):

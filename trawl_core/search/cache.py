@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from trawl_core.errors import SearchError, explain_os_error
+from trawl_core.search.sqlite_fault import explain_sqlite_error
 
 FILE_NAME = "embeddings.sqlite"
 _WAIT_S = 60
@@ -88,7 +89,5 @@ def open_cache(work: Path, model_id: str, dim: int) -> Iterator[EmbeddingCache]:
             connection.execute("CREATE TABLE IF NOT EXISTS imported (name TEXT, model_id TEXT, PRIMARY KEY (name, model_id)) WITHOUT ROWID")
             yield EmbeddingCache(connection, model_id, dim)
     except sqlite3.DatabaseError as error:
-        raise SearchError(
-            f"using the embedding cache {path}: {error}. Check that this folder can be written and has space; "
-            "when the file is damaged, delete it: it is only a cache and is filled again from the lake."
-        ) from error
+        remedy = "Delete the file: it is only a cache and is filled again from the lake."
+        raise explain_sqlite_error(error, "using the embedding cache", path, remedy) from error

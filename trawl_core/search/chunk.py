@@ -18,6 +18,7 @@ from semantic_text_splitter import TextSplitter
 
 MAX_CHARS = 1000
 OVERLAP_CHARS = 100
+MAX_TRAIL_CHARS = 200
 TRAIL_SEPARATOR = " › "
 _PERMALINK_MARKS = "¶#§\uf0c1 \t"
 
@@ -69,7 +70,8 @@ def chunk_id(url: str, chunk_sha256: str, occurrence: int) -> int:
 
 
 def _embedded_text(heading: str, text: str) -> str:
-    return f"{heading}\n{text}" if heading else text
+    """A very long trail is cut from its far end, so that the model, which reads only so much, gets to the text."""
+    return f"{heading[-MAX_TRAIL_CHARS:]}\n{text}" if heading else text
 
 
 def _sections(text: str, headings: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, int, int]]:

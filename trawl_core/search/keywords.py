@@ -19,7 +19,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any
 
-from trawl_core.errors import DiskFullError, SearchError
+from trawl_core.search.sqlite_fault import explain_sqlite_error
 
 BM25 = "-bm25(words, 2.0, 2.0, 1.0)"  # weights of heading, title, text
 MAX_QUERY_WORDS = 64
@@ -96,7 +96,10 @@ class KeywordWriter:
 
 
 def write_keywords(path: Path, fill: Callable[[KeywordWriter], object]) -> KeywordWriter:
-    """Make the file at `path`: `fill(writer)` adds the domains. Raises DiskFullError, or SearchError for any other fault of SQLite."""
+    """Make the file at `path`: `fill(writer)` adds the domains.
+
+    Raises DiskFullError or its kin, SearchError for any other fault of SQLite.
+    """
     try:
         with closing(sqlite3.connect(path)) as connection:
             connection.executescript(_LAYOUT)
@@ -105,13 +108,9 @@ def write_keywords(path: Path, fill: Callable[[KeywordWriter], object]) -> Keywo
                 fill(writer)
             connection.executescript(_FINISH)
             return writer
-    except sqlite3.OperationalError as error:
-        if error.sqlite_errorcode == sqlite3.SQLITE_FULL:
-            raise DiskFullError(
-                f"writing the keyword index {path}: the disk is full. The index published before was not changed. "
-                "Free some space, or set TMPDIR to a larger disk, and materialize faiss_index again."
-            ) from error
-        raise SearchError(f"writing the keyword index {path}: {error}. Check that the folder can be written (TMPDIR moves it).") from error
+    except sqlite3.DatabaseError as error:
+        remedy = "The index published before was not changed. TMPDIR moves the folder of unfinished files; materialize faiss_index again."
+        raise explain_sqlite_error(error, "writing the keyword index", path, remedy) from error
 
 
 def match_expression(query: str) -> str | None:

@@ -6,7 +6,7 @@ that the lake already holds for the domain, else from the model.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def embed_chunks(lake: Lake, partition: Partition, *, work: Path, threads: int =
         (committed,),
         {
             "chunks": committed.rows,
-            "pages": len(pages),
+            "pages": pages.height,
             "pages_cut": len(pages_cut),
             "embedded": len(source.embedded),
             "from_cache": len(source.from_cache),
@@ -62,31 +62,29 @@ def embed_chunks(lake: Lake, partition: Partition, *, work: Path, threads: int =
     )
 
 
-def _pages_with_text(lake: Lake, partition: Partition) -> list[dict[str, Any]]:
+def _pages_with_text(lake: Lake, partition: Partition) -> pl.DataFrame:
     pages = pl.from_arrow(tables.read(lake, "pages", partition, _PAGE_COLUMNS))
     good = pages.filter(
         pl.col("fetch_status").is_in([200, 304])
         & pl.col("page_type").ne_missing(_ERROR_PAGE)
         & (pl.col("text").str.strip_chars().str.len_chars() > 0)
     )
-    return good.sort("url", "capture_id").to_dicts()
+    return good.sort("url", "capture_id")
 
 
-def _extraction_times(lake: Lake, partition: Partition, pages: Sequence[Mapping[str, Any]]) -> dict[str, datetime | None]:
+def _extraction_times(lake: Lake, partition: Partition, pages: pl.DataFrame) -> dict[str, datetime | None]:
     """fetch_time of the body behind each page, by capture_id; None where a revisit does not tell it."""
     captures = tables.read(lake, "captures", partition, ["capture_id", "refers_to_date"])
     referred = dict(zip(captures.column("capture_id").to_pylist(), captures.column("refers_to_date").to_pylist(), strict=True))
     return {
-        page["capture_id"]: page["fetch_time"]
-        if page["body_capture_id"] in (None, page["capture_id"])
-        else referred.get(page["capture_id"])
-        for page in pages
+        capture_id: fetch_time if body_capture_id in (None, capture_id) else referred.get(capture_id)
+        for capture_id, body_capture_id, fetch_time in pages.select("capture_id", "body_capture_id", "fetch_time").iter_rows()
     }
 
 
-def _chunks_of(pages: Iterable[Mapping[str, Any]], pages_cut: set[str]) -> Iterator[tuple[Mapping[str, Any], Chunk]]:
+def _chunks_of(pages: pl.DataFrame, pages_cut: set[str]) -> Iterator[tuple[Mapping[str, Any], Chunk]]:
     """(page, chunk) in the order of the table; `pages_cut` receives the capture_id of pages with too many chunks."""
-    for page in pages:
+    for page in pages.iter_rows(named=True, buffer_size=64):
         chunks = split_page(page["text"], page["headings"])
         if len(chunks) > MAX_CHUNKS_PER_PAGE:
             pages_cut.add(page["capture_id"])
