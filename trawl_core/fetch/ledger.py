@@ -154,7 +154,7 @@ class Ledger:
         """Rows of `frontier_log`, without URLs that were fetched after all (found again by a shorter way)."""
         groups = self.db.execute(
             "SELECT reason, detail, count(*), min(first_us) FROM held WHERE NOT EXISTS ("
-            "SELECT 1 FROM urls WHERE urls.url = held.url AND urls.state = 3 AND urls.outcome != 'robots_denied')"
+            "SELECT 1 FROM urls WHERE urls.url = held.url AND urls.state = 3 AND urls.outcome NOT IN ('robots_denied', 'out_of_scope'))"
             " GROUP BY reason, detail ORDER BY reason, detail"
         ).fetchall()
         return [

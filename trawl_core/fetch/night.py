@@ -102,6 +102,12 @@ class Night:
                 self.frontier.release([lease])
                 self.is_closing = True
                 return None
+            if lease.kind == "page" and (reason := self._scope.check(lease.url)) is not None:
+                # Let in by an earlier call, under another sites.yaml.
+                self.ledger.hold(lease.url, "scope", reason, self._clock.now())
+                self.frontier.finish(lease, "out_of_scope")
+                self.recorder.touched()
+                continue
             if origin.robots is not None and not origin.robots.rules.allowed(lease.url):
                 self._deny(origin, lease)
                 continue

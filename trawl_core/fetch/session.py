@@ -20,7 +20,7 @@ from trawl_core.fetch.origins import Origin
 from trawl_core.fetch.recording import Recorder
 from trawl_core.fetch.robots_cache import RobotsCache
 from trawl_core.fetch.spending import Spending
-from trawl_core.fetch.state import NightState, explain_sqlite_error, state_file
+from trawl_core.fetch.state import NightState, explain_sqlite_error, forget_old_states, state_file
 from trawl_core.lake import Lake, tables
 from trawl_core.lake.layout import Partition
 from trawl_core.lake.tables import Committed, StageResult
@@ -72,6 +72,7 @@ class Session:
         self.job = job
         self.outcome: CrawlOutcome | None = None
         self._lake = lake
+        self._work = work
         self._clock = clock
         self._stopped = False
         self._refetch = refetch
@@ -134,6 +135,8 @@ class Session:
         committed = self._commit_tables()
         self.outcome = CrawlOutcome(self.job.partition, StageResult(committed, self._facts()), self._failure())
         self._held.close()
+        # Without captures in the lake, the file is all that is known of that night.
+        forget_old_states(self._work, self.job.partition, lambda night: not tables.has(self._lake, "captures", night))
 
     def fail(self, error: TrawlError) -> None:
         """Give up without a commit: the state as of the last durable moment stays for the next call."""

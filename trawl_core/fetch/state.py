@@ -8,12 +8,16 @@ the crawl calls only after the WARC file was synced. What a killed process had n
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import date, timedelta
 from pathlib import Path
 
 from trawl_core.errors import DiskFullError, LakeError, explain_os_error
 from trawl_core.lake.layout import Partition
 
 STATE_VERSION = "1"
+KEPT_DAYS = 7
 
 _TABLES = """
 CREATE TABLE IF NOT EXISTS meta (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
@@ -83,6 +87,17 @@ CREATE TABLE IF NOT EXISTS robots (
 
 def state_file(work: Path, partition: Partition) -> Path:
     return work / f"{partition.folder}.sqlite"
+
+
+def forget_old_states(work: Path, partition: Partition, keep: Callable[[Partition], bool]) -> None:
+    """Remove this domain's files of nights more than KEPT_DAYS before `partition`, but for those that `keep` wants."""
+    for file in work.glob(f"crawl_date=*/{state_file(work, partition).name}"):
+        night = Partition(date.fromisoformat(file.parent.name.removeprefix("crawl_date=")), partition.domain)
+        if partition.crawl_date - night.crawl_date > timedelta(days=KEPT_DAYS) and not keep(night):
+            for part in file.parent.glob(f"{file.name}*"):
+                part.unlink()
+            with suppress(OSError):  # other domains have files there
+                file.parent.rmdir()
 
 
 class NightState:

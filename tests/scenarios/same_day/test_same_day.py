@@ -86,3 +86,22 @@ def test_another_day_without_archive_is_refused(serve, run_crawl, tmp_path, days
     day = crawl_date(SystemClock()) + timedelta(days=days)
     with pytest.raises(PastDateError, match=str(day)):
         crawl([CrawlJob(Partition(day, entry.domain), entry)], lake=run.lake, work=tmp_path, config=config, clock=SystemClock())
+
+
+def test_state_files_of_nights_long_past_are_removed(serve, run_crawl, tmp_path) -> None:
+    site = _site(serve)
+    run_crawl(site)
+    run_crawl(site, night=3)
+    assert len(list((tmp_path / "work").rglob("*.sqlite"))) == 2
+    run_crawl(site, night=9)
+    assert len(list((tmp_path / "work").rglob("*.sqlite"))) == 2
+
+
+def test_urls_that_left_the_scope_meanwhile_are_not_fetched(serve, run_crawl) -> None:
+    site = serve()
+    site.routes = {"/": site.page("/a", "/b"), "/a": b"<p>a", "/b": b"<p>b"}
+    run_crawl(site, settings={"budget": {"pages": 1}})
+    run = run_crawl(site, settings={"exclude": ["/b$"]})
+    assert "/a" in site.paths()
+    assert "/b" not in site.paths()
+    assert run.table("frontier_log", site.host)["reason"].to_list() == ["scope"]

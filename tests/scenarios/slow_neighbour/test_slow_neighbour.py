@@ -1,0 +1,74 @@
+"""Several origins in one run: a slow one keeps nobody waiting, and one address has one budget."""
+
+from __future__ import annotations
+
+import socket
+import threading
+
+import polars as pl
+import pytest
+
+
+class Names:
+    """A resolver with one address for every name."""
+
+    def __init__(self, address: str) -> None:
+        self.address = address
+
+    def resolve(self, host: str, port: int) -> list[tuple[int, str]]:
+        return [(int(socket.AF_INET), self.address)]
+
+
+def _names(site, count: int) -> list[dict]:
+    return [{"domain": f"n{n}.example.test", "seeds": [f"http://n{n}.example.test:{site.port}/"], "concurrency": 4} for n in range(count)]
+
+
+def test_a_slow_origin_keeps_nobody_waiting(serve, run_crawl) -> None:
+    slow, fast = serve(), serve()
+    all_fetched = threading.Event()
+    came_in_time = []
+    fast.routes = {"/": fast.page(*[f"/p{n}" for n in range(20)]), **{f"/p{n}": b"<p>%d" % n for n in range(20)}}
+    fast.on_request = lambda number: all_fetched.set() if number == 23 else None
+
+    def late(asked):
+        came_in_time.append(all_fetched.wait(timeout=10))
+        return b"<p>at last"
+
+    slow.routes["/"] = late
+    run = run_crawl(slow, fast, threads=2, settings={"concurrency": 4, "host_concurrency": 4})
+    assert came_in_time == [True]
+    assert run.captures(slow.host)["outcome"].to_list() == ["ok"]
+    assert run.captures(fast.host).height == 21
+
+
+@pytest.mark.parametrize("limit", [1, 2])
+def test_names_of_one_address_share_its_budget(serve, run_crawl, limit) -> None:
+    site = serve()
+    lock, meeting = threading.Lock(), threading.Barrier(2)
+    under_way, most, met = 0, 0, []
+
+    def page(asked):
+        nonlocal under_way, most
+        with lock:
+            under_way += 1
+            most = max(most, under_way)
+        if limit == 2 and asked.path == "/":
+            met.append(meeting.wait(timeout=10))
+        with lock:
+            under_way -= 1
+        return site.page("/a", "/b")
+
+    site.fallback = page
+    run = run_crawl(*_names(site, 2), settings={"host_concurrency": limit}, resolver=Names(site.host))
+    assert most == limit
+    assert len(met) == (2 if limit == 2 else 0)
+    for name in ("n0.example.test", "n1.example.test"):
+        assert set(run.captures(name).filter(pl.col("outcome") == "ok")["url_path"]) == {"/", "/a", "/b"}
+
+
+def test_a_name_that_leads_into_a_private_network_is_refused(serve, run_crawl) -> None:
+    site = serve({"/": b"<p>secret"})
+    entry = {**_names(site, 1)[0], "delay_s": 1, "network": {"allow_networks": []}}
+    run = run_crawl(entry, resolver=Names(site.host))
+    assert run.captures("n0.example.test")["outcome"].to_list() == ["blocked_address"]
+    assert site.asked == []
