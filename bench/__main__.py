@@ -6,7 +6,7 @@ import argparse
 import json
 import subprocess
 import sys
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 BENCHES = ("real_docs",)
@@ -20,9 +20,8 @@ def main() -> int:
     quick = parser.parse_args().quick
     results = [_run(name, quick) for name in BENCHES]
     if not quick:
-        text = README.read_text()
-        head, tail = text[: text.index(START)], text[text.index(END) :]
-        README.write_text(f"{head}{START}\n{_table(results)}\n{tail}")
+        today = datetime.now(UTC).date()  # a program, not a stage: nothing is derived from this date
+        README.write_text(with_results(README.read_text(), results, today))
     return 0 if all(bar["ok"] for result in results for bar in result["bars"].values()) else 1
 
 
@@ -40,17 +39,15 @@ def _run(name: str, quick: bool) -> dict:
         raise SystemExit(f"bench.{name} ended with status {process.returncode} and without a result; what it said stands above.") from None
 
 
-def _table(results: list[dict]) -> str:
-    day = datetime.now(UTC).date().isoformat()  # a program, not a stage: nothing is derived from this date
+def with_results(text: str, results: list[dict], day: date) -> str:
+    """README.md with the table between its two marks made anew; raises ValueError when a mark is missing."""
     rows = ["| bench | figure | value | bar | | command | date |", "| --- | --- | --- | --- | --- | --- | --- |"]
     for result in results:
+        command = f"`python -m bench.{result['bench']}`"
         for name, bar in result["bars"].items():
-            limit = "–" if bar["bar"] is None else bar["bar"]
-            verdict = "" if bar["bar"] is None else "ok" if bar["ok"] else "missed"
-            rows.append(
-                f"| {result['bench']} | {name} | {bar['value']} | {limit} | {verdict} | `python -m bench.{result['bench']}` | {day} |"
-            )
-    return "\n".join(rows)
+            limit, verdict = ("–", "") if bar["bar"] is None else (bar["bar"], "ok" if bar["ok"] else "missed")
+            rows.append(f"| {result['bench']} | {name} | {bar['value']} | {limit} | {verdict} | {command} | {day} |")
+    return "\n".join([text[: text.index(START)] + START, *rows, text[text.index(END) :]])
 
 
 if __name__ == "__main__":
