@@ -137,3 +137,21 @@ def test_any_markup_gives_links_that_are_absolute_and_unique(html):
     urls = [link.url for link in links(html)]
     assert len(urls) == len(set(urls))
     assert all(url.startswith(("http://", "https://")) for url in urls)
+
+
+def test_formatting_that_is_never_closed_ends():
+    html = "".join(f"<b id={number}><p>" for number in range(9000)) + '<a href="after">after</a>'
+    text, what = defuse(html)
+    assert "never closed" in what
+    assert "<b" not in text
+    assert [link.url for link in links(html)] == ["http://site.test/dir/after"]
+
+
+def test_ordinary_pages_are_left_alone():
+    html = "<ul>" + "<li><b>x</b> <i>y</i><p>z" * 5000 + "</ul>"
+    assert defuse(html) == (html, None)
+
+
+def test_ends_of_what_was_never_opened_hide_no_depth():
+    assert is_deeper_than("<div></x>" * 10, 9)
+    assert not is_deeper_than("<div></div>" * 10, 9)
