@@ -2,6 +2,7 @@
 
 from itertools import pairwise
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -127,3 +128,21 @@ def test_every_chunk_is_a_piece_of_the_text_and_nothing_but_headings_is_left_out
 def test_any_text_can_be_cut(text, headings):
     for chunk in split_page(text, headings):
         assert chunk.text == text[chunk.start : chunk.end]
+
+
+@pytest.mark.parametrize(
+    ("headings", "title", "subject"),
+    [
+        ([{"level": 1, "text": "Regn watering can"}], "Shop 3.1 | Regn", "Regn watering can\n"),
+        ([], "Regn watering can", "Regn watering can\n"),
+        ([{"level": 1, "text": ""}], None, ""),
+    ],
+)
+def test_a_chunk_is_embedded_with_the_subject_of_its_page(headings, title, subject):
+    (chunk,) = split_page("Seven litres.", headings, title)
+    assert (chunk.heading, chunk.embedded_text) == ("", f"{subject}Seven litres.")
+
+
+def test_a_subject_that_the_trail_names_is_not_said_twice():
+    (chunk,) = split_page("Can\nSeven litres.", [{"level": 1, "text": "Can"}], "Can")
+    assert chunk.embedded_text == "Can\nSeven litres."

@@ -11,8 +11,7 @@ from trawl_core.cli.options import CrawlDate, domain_option, json_option, open_h
 from trawl_core.cli.output import console, print_json
 from trawl_core.search.query import Hit
 from trawl_core.search.query import search as find
-
-SNIPPET_CHARS = 240
+from trawl_core.sites import check_domain_or_explain, load_sites
 
 
 @click.command()
@@ -27,7 +26,9 @@ def search(query: str, k: int, mode: str, domain: str | None, as_of: date | None
 
     Example: trawl search "how long does a connection stay in the pool" -k 3
     """
-    _, lake = open_home()
+    home, lake = open_home()
+    if domain is not None:
+        domain = load_sites(home.sites_file).site(check_domain_or_explain(domain)).domain
     hits = find(query, k, mode, domain, as_of, lake=lake)
     if as_json:
         print_json([asdict(hit) for hit in hits])
@@ -42,9 +43,9 @@ def print_hits(hits: list[Hit]) -> None:
     for rank, hit in enumerate(hits, 1):
         out.print(f"{rank}. [bold]{_escape(hit.title or hit.url)}[/bold]  {hit.score:.3f}")
         out.print(f"   {hit.url}", style="cyan")
-        snippet = " ".join(hit.text.split())
-        snippet = snippet if len(snippet) <= SNIPPET_CHARS else f"{snippet[:SNIPPET_CHARS]}…"
-        out.print(f"   {_escape(hit.heading + ': ' if hit.heading else '')}{_escape(snippet)}")
+        out.print(f"   {_escape(hit.heading + ': ' if hit.heading else '')}{_escape(hit.snippet)}")
+        for url in hit.also_at:
+            out.print(f"   also at {url}", style="dim")
 
 
 def _escape(text: str) -> str:

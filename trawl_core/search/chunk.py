@@ -27,7 +27,10 @@ _splitter = TextSplitter(MAX_CHARS, overlap=OVERLAP_CHARS)
 
 @dataclass(frozen=True)
 class Chunk:
-    """`text` is page_text[start:end]; `heading` is the trail of headings above it, empty when there is none."""
+    """`text` is page_text[start:end]; `heading` is the trail of headings above it, empty when there is none.
+
+    `embedded_text` is what the model reads: the page's subject, the trail and the text.
+    """
 
     position: int
     start: int
@@ -35,30 +38,30 @@ class Chunk:
     heading: str
     text: str
     occurrence: int
-
-    @property
-    def embedded_text(self) -> str:
-        """What the model reads."""
-        return _embedded_text(self.heading, self.text)
+    embedded_text: str
 
     @property
     def sha256(self) -> str:
         return hashlib.sha256(self.embedded_text.encode("utf-8", "replace")).hexdigest()
 
 
-def split_page(text: str, headings: Sequence[Mapping[str, Any]] | None = None) -> list[Chunk]:
+def split_page(text: str, headings: Sequence[Mapping[str, Any]] | None = None, title: str | None = None) -> list[Chunk]:
     """Chunks of a page's text in order; `headings` are mappings of `level` (1 to 6) and `text` in document order.
+
+    The page's subject, its first h1 or else its title, is embedded with each chunk whose trail does not name it: main
+    text often comes without its h1. The h1 goes first because titles carry versions that would make every chunk new.
 
     Every character of `text` but white space and heading lines lies in a chunk. A heading without a line of its own in
     `text` (from a menu, say) cuts nothing. `occurrence` counts equal chunks of the page from 0.
     """
     chunks: list[Chunk] = []
     seen: Counter[str] = Counter()
+    subject = _subject(headings or (), title)
     for heading, section_start, section_end in _sections(text, headings or ()):
         for offset, piece in _splitter.chunk_indices(text[section_start:section_end]):
             start = section_start + offset
-            embedded = _embedded_text(heading, piece)
-            chunks.append(Chunk(len(chunks), start, start + len(piece), heading, piece, seen[embedded]))
+            embedded = _embedded_text(_context(subject, heading), piece)
+            chunks.append(Chunk(len(chunks), start, start + len(piece), heading, piece, seen[embedded], embedded))
             seen[embedded] += 1
     return chunks
 
@@ -67,6 +70,17 @@ def chunk_id(url: str, chunk_sha256: str, occurrence: int) -> int:
     """Stable positive 63-bit id: the same section of the same page keeps it as long as its text stands."""
     digest = hashlib.sha256(f"{url}\n{chunk_sha256}\n{occurrence}".encode("utf-8", "replace")).digest()
     return (int.from_bytes(digest[:8], "big") >> 1) or 1
+
+
+def _subject(headings: Sequence[Mapping[str, Any]], title: str | None) -> str:
+    first = next((heading["text"] for heading in headings if heading["level"] == 1 and heading["text"]), None)
+    return _heading_key(str(first or title or ""))
+
+
+def _context(subject: str, trail: str) -> str:
+    if not subject or subject.casefold() in trail.casefold():
+        return trail
+    return f"{subject}{TRAIL_SEPARATOR}{trail}" if trail else subject
 
 
 def _embedded_text(heading: str, text: str) -> str:

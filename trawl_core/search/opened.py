@@ -32,6 +32,8 @@ class OpenIndex:
         self._lake = lake
         self._shards: dict[str, Shard] = {}
         self._copies: tempfile.TemporaryDirectory | None = None if lake.is_local else tempfile.TemporaryDirectory(prefix="trawl-search-")
+        if self._copies is not None:
+            weakref.finalize(self, self._copies.cleanup)
         path = self._verified(manifest.keywords)
         self.keywords = sqlite3.connect(f"file:{quote(str(path))}?mode=ro&immutable=1", uri=True, check_same_thread=False)
         weakref.finalize(self, self.keywords.close)

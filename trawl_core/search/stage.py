@@ -85,7 +85,7 @@ def _extraction_times(lake: Lake, partition: Partition, pages: pl.DataFrame) -> 
 def _chunks_of(pages: pl.DataFrame, pages_cut: set[str]) -> Iterator[tuple[Mapping[str, Any], Chunk]]:
     """(page, chunk) in the order of the table; `pages_cut` receives the capture_id of pages with too many chunks."""
     for page in pages.iter_rows(named=True, buffer_size=64):
-        chunks = split_page(page["text"], page["headings"])
+        chunks = split_page(page["text"], page["headings"], page["title"])
         if len(chunks) > MAX_CHUNKS_PER_PAGE:
             pages_cut.add(page["capture_id"])
         for chunk in chunks[:MAX_CHUNKS_PER_PAGE]:
