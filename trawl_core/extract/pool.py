@@ -27,7 +27,7 @@ PAGES_PER_WORKER = 500
 JOBS_PER_NEW_WORKER = 8
 START_LIMIT_S = 120.0
 _QUEUED = 2  # the next job waits in the worker, so that it never waits for its parent
-_START = "import sys; from trawl_core.extract.worker import main; main(int(sys.argv[1]), sys.argv[2])"
+_START = "import sys; from trawl_core.extract.worker import main; main(int(sys.argv[1]))"
 
 
 @dataclass
@@ -59,7 +59,6 @@ class ExtractorPool:
         self._pages_per_worker = pages_per_worker
         self._clock = clock or SystemClock()
         self._workers: list[_Worker] = []
-        self._lake: Lake | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -78,14 +77,11 @@ class ExtractorPool:
         A page over the limit is answered with status `timeout`, one whose process died with `error`. Raises ExtractError
         when processes can't be started at all.
         """
-        if self._lake is not None and self._lake.url != lake.url:
-            self.close()
-        self._lake = lake
         pending = deque(jobs)
         try:
             while pending or any(worker.jobs for worker in self._workers):
                 self._start_workers(len(pending))
-                self._hand_out(pending)
+                self._hand_out(lake, pending)
                 yield from self._collect(pending)
         except BaseException:
             self.close()  # answers of this run must not reach the next one
@@ -103,7 +99,7 @@ class ExtractorPool:
         environ = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
         with theirs:
             process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _START, str(theirs.fileno()), self._lake.url],
+                [sys.executable, "-P", "-c", _START, str(theirs.fileno())],
                 pass_fds=(theirs.fileno(),),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
@@ -111,7 +107,7 @@ class ExtractorPool:
             )
         return _Worker(process, ours, self._clock.monotonic() + START_LIMIT_S)
 
-    def _hand_out(self, pending: deque[Job]) -> None:
+    def _hand_out(self, lake: Lake, pending: deque[Job]) -> None:
         # Every worker gets its first job before any gets its second.
         for queued in range(1, _QUEUED + 1):
             for worker in list(self._workers):
@@ -120,7 +116,7 @@ class ExtractorPool:
                 if len(worker.jobs) < queued and worker.done + len(worker.jobs) < self._pages_per_worker:
                     job = pending.popleft()
                     try:
-                        worker.connection.send(job)
+                        worker.connection.send((lake.url, job))
                     except OSError:
                         pending.appendleft(job)  # it died while idle; its end is seen when its connection is read
                         continue

@@ -63,20 +63,23 @@ def extract_job(lake: Lake, job: Job) -> Answer:
     return Answer(job.key, replace(page, extract_ms=round((clock.monotonic() - started) * 1000, 3)))
 
 
-def serve(connection: Connection, lake: Lake) -> None:
+def serve(connection: Connection) -> None:
+    lakes: dict[str, Lake] = {}
     connection.send(READY)
     while True:
         try:
-            job = connection.recv()
+            lake_url, job = connection.recv()
         except EOFError:
             return
+        if lake_url not in lakes:
+            lakes[lake_url] = Lake(lake_url)
         try:
-            connection.send(extract_job(lake, job))
+            connection.send(extract_job(lakes[lake_url], job))
         except BrokenPipeError:
             return
 
 
-def main(handle: int, lake_url: str) -> None:
+def main(handle: int) -> None:
     """Entry of the process: `handle` is the inherited file descriptor of the connection."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides what an interrupt means
     logging.disable(logging.CRITICAL)  # what libraries say of a page is in its row, where we let it in
@@ -84,4 +87,4 @@ def main(handle: int, lake_url: str) -> None:
     limit = MEMORY_LIMIT_BYTES if hard == resource.RLIM_INFINITY else min(MEMORY_LIMIT_BYTES, hard)
     resource.setrlimit(resource.RLIMIT_DATA, (limit, hard))
     with Connection(handle) as connection:
-        serve(connection, Lake(lake_url))
+        serve(connection)
