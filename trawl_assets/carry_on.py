@@ -47,7 +47,7 @@ def rest_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Rest]:
     }
     if len(keys) < 2 or not failed:
         return []
-    selected = [name for name in NIGHTLY if run.asset_selection is None or dg.AssetKey(name) in run.asset_selection]
+    selected = [name for name in NIGHTLY if not run.asset_selection or dg.AssetKey(name) in run.asset_selection]
     wanted: dict[tuple[str, ...], list[Key]] = {}
     for key in keys:
         if not all(str(key) in built.get(step or "", set()) for step in failed):
