@@ -13,18 +13,16 @@ from trawl_core.clock import Clock
 from trawl_core.fetch.asking import ORIGIN_WAIT_S, RobotsAsking
 from trawl_core.fetch.discovery import Found
 from trawl_core.fetch.frontier import Frontier, Leased, NewUrl
+from trawl_core.fetch.gate import Gate
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.opening import stored_outcome
 from trawl_core.fetch.origins import Origin, RobotsVisit
 from trawl_core.fetch.politeness import THROTTLED, OriginPace, backoff_s, retry_after_s
-from trawl_core.fetch.priority import LISTS, FoundPriority
 from trawl_core.fetch.recording import Recorder
 from trawl_core.fetch.spending import Spending
 from trawl_core.fetch.work import Result, Task
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import normalize_url, origin_of
-from trawl_core.urls.scope import Scope
-from trawl_core.urls.traps import TrapCounter
 from trawl_core.warc.captures import redirect_target
 from trawl_core.warc.exchange import Exchange
 from trawl_core.warc.writer import RevisitOf
@@ -32,7 +30,6 @@ from trawl_core.warc.writer import RevisitOf
 # A retry that would have to wait longer is left for another night: a run has to end.
 RETRY_WAIT_S = 120.0
 LEASE_BATCH = 16
-MAX_SITEMAPS = 1_000
 _RETRIED = ("timeout", "connect_error", "dns_error")
 
 
@@ -62,14 +59,9 @@ class Night:
         self._asking = asking
         self._clock = clock
         self._wake = wake
-        self._scope = Scope(site)
-        self._traps = TrapCounter()
-        self._priority = FoundPriority(site)
+        self._gate = Gate(site, frontier, ledger, clock)
         self._redirects = ledger.redirects()
         self._seed_origins = {origin_of(url) for url in map(normalize_url, site.seeds) if url}
-        self._sitemaps = 0
-        for url in frontier.urls_entered():
-            self._traps.admit(url)
 
     # asking --------------------------------------------------------------------------------------------------
 
@@ -102,7 +94,7 @@ class Night:
                 self.frontier.release([lease])
                 self.is_closing = True
                 return None
-            if lease.kind == "page" and (reason := self._scope.check(lease.url)) is not None:
+            if lease.kind == "page" and (reason := self._gate.scope.check(lease.url)) is not None:
                 # Let in by an earlier call, under another sites.yaml.
                 self.ledger.hold(lease.url, "scope", reason, self._clock.now())
                 self.frontier.finish(lease, "out_of_scope")
@@ -194,7 +186,7 @@ class Night:
         if origin.robots is not None and self.site.sitemaps == "auto" and origin.key in self._seed_origins:
             named = [url for url in (normalize_url(sitemap, origin.visit.url) for sitemap in origin.robots.rules.sitemaps) if url]
             for url in dict.fromkeys([*named, f"{normalize_url(origin.key)}sitemap.xml"]):
-                self._discovered(Found(url, kind="sitemap", from_page=False), None, None)
+                self._enter(self._gate.offer(Found(url, kind="sitemap", from_page=False), depth=0, via_id=None))
         return pause
 
     def _settle(self, origin: Origin, task: Task, result: Result, pause: float | None) -> None:
@@ -216,7 +208,7 @@ class Night:
         if target is not None and outcome is None:
             self._redirected(lease, row, target)
         for found in result.found:
-            self._discovered(found, lease, row["capture_id"])
+            self._enter(self._gate.offer(found, depth=lease.depth + found.step, via_id=row["capture_id"]))
 
     def _judge(self, lease: Leased, exchange: Exchange, target: str | None, *, asked: bool) -> tuple[str | None, str | None]:
         """Outcome and error where the crawl knows better than one exchange; (None, None) mostly."""
@@ -267,7 +259,7 @@ class Night:
             self.frontier.set_validators(lease, row["etag"], row["last_modified"], body)
 
     def _redirected(self, lease: Leased, row: Mapping[str, Any], target: str) -> None:
-        reason = self._scope.check(target) if lease.kind == "page" else self._scope.check_origin(target)
+        reason = self._gate.scope.check(target) if lease.kind == "page" else self._gate.scope.check_origin(target)
         hop = lease.redirect_hop + 1
         if reason is not None:
             self.ledger.hold(target, "scope", reason, self._clock.now())
@@ -297,38 +289,8 @@ class Night:
                 )
             )
 
-    def _discovered(self, found: Found, source: Leased | None, via_id: str | None) -> None:
-        """Let a URL in that a document names, or count why not."""
-        if self.frontier.knows(found.url):
-            return
-        depth = source.depth + found.step if source is not None else 0
-        reason = self._reason_against(found, depth)
-        if reason is not None:
-            self.ledger.hold(found.url, *reason, self._clock.now())
-            return
-        if found.kind == "sitemap":
-            self._sitemaps += 1
-        priority = LISTS if found.kind == "sitemap" else self._priority(found.url, found.text, depth)
-        self._enter(NewUrl(found.url, origin_of(found.url), found.kind, priority, 0 if found.kind == "sitemap" else depth, via_id=via_id))
-
-    def _reason_against(self, found: Found, depth: int) -> tuple[str, str] | None:
-        if found.kind == "sitemap":
-            if self._sitemaps >= MAX_SITEMAPS:
-                return "trap", f"more than {MAX_SITEMAPS} sitemaps"
-            reason = self._scope.check_origin(found.url)
-            return ("scope", reason) if reason else None
-        if reason := self._scope.check(found.url):
-            return "scope", reason
-        if found.nofollow and not self.site.follow_nofollow:
-            return "nofollow", "rel=nofollow"
-        if depth > self.site.budget.depth:
-            return "depth", f"depth {self.site.budget.depth}"
-        if found.from_page and (reason := self._traps.admit(found.url)):
-            return "trap", reason.removeprefix("trap ")
-        return None
-
-    def _enter(self, new: NewUrl) -> None:
-        if self.frontier.add(new):
+    def _enter(self, new: NewUrl | None) -> None:
+        if new is not None and self.frontier.add(new):
             self._wake(self.origin(new.origin))
 
     # time ----------------------------------------------------------------------------------------------------

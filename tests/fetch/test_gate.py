@@ -1,0 +1,86 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from trawl_core.clock import SystemClock
+from trawl_core.fetch.discovery import Found
+from trawl_core.fetch.frontier import Frontier, NewUrl
+from trawl_core.fetch.gate import Gate
+from trawl_core.fetch.ledger import Ledger
+from trawl_core.fetch.state import NightState
+from trawl_core.sites import Site
+
+ROOT = "https://docs.example.org"
+
+
+@pytest.fixture
+def gate():
+    state = NightState(Path(":memory:"))
+
+    def make(before: tuple[str, ...] = (), **settings) -> tuple[Gate, Ledger]:
+        site = Site(domain="docs.example.org", seeds=(f"{ROOT}/",), **settings)
+        frontier, ledger = Frontier(state, 1_000), Ledger(state)
+        for url in before:
+            frontier.add(NewUrl(url, f"{ROOT}:443"))
+        return Gate(site, frontier, ledger, SystemClock()), ledger
+
+    yield make
+    state.close()
+
+
+def _held(ledger: Ledger) -> list[tuple[str, str, int]]:
+    return [(row["reason"], row["detail"], row["count"]) for row in ledger.held()]
+
+
+def test_a_url_in_scope_enters_with_its_depth_and_way(gate) -> None:
+    opened, ledger = gate()
+    new = opened.offer(Found(f"{ROOT}/a"), depth=2, via_id="page")
+    assert (new.origin, new.kind, new.depth, new.via_id, new.is_seed) == (f"{ROOT}:443", "page", 2, "page", False)
+    assert _held(ledger) == []
+
+
+def test_what_is_known_enters_no_more(gate) -> None:
+    opened, _ = gate(before=(f"{ROOT}/a",))
+    assert opened.offer(Found(f"{ROOT}/a"), depth=1, via_id=None) is None
+
+
+def test_each_url_held_back_counts_once(gate) -> None:
+    opened, ledger = gate(budget={"depth": 1}, follow_nofollow=False)
+    for _ in range(3):
+        assert opened.offer(Found("https://elsewhere.example.org/"), depth=1, via_id=None) is None
+    assert opened.offer(Found(f"{ROOT}/no", nofollow=True), depth=1, via_id=None) is None
+    assert opened.offer(Found(f"{ROOT}/deep"), depth=2, via_id=None) is None
+    assert _held(ledger) == [("depth", "depth 1", 1), ("nofollow", "rel=nofollow", 1), ("scope", "host", 1)]
+
+
+def test_a_url_held_for_its_depth_may_come_by_a_shorter_way(gate) -> None:
+    opened, _ = gate(budget={"depth": 1})
+    assert opened.offer(Found(f"{ROOT}/a"), depth=2, via_id=None) is None
+    assert opened.offer(Found(f"{ROOT}/a"), depth=1, via_id=None) is not None
+
+
+def test_sitemaps_need_no_include_pattern(gate) -> None:
+    opened, _ = gate(include=("^https://docs\\.example\\.org/guide/",))
+    assert opened.offer(Found(f"{ROOT}/sitemap.xml", kind="sitemap", from_page=False), depth=0, via_id=None).kind == "sitemap"
+    assert opened.offer(Found(f"{ROOT}/other"), depth=1, via_id=None) is None
+
+
+def test_the_sample_of_a_trap_is_counted_over_calls(gate) -> None:
+    months = [f"{ROOT}/calendar/{year}/{month:02}" for year in range(2000, 2030) for month in range(1, 13)]
+    opened, ledger = gate(before=tuple(months[:200]))
+    assert opened.offer(Found(months[300]), depth=1, via_id=None) is None
+    assert _held(ledger)[0][0] == "trap"
+    assert opened.offer(Found(months[300], from_page=False), depth=1, via_id=None) is not None
+
+
+def test_priority_follows_depth_patterns_and_keywords(gate) -> None:
+    opened, _ = gate(priorities=({"pattern": "/news/", "weight": 3.0},), keywords={"Pooling": 2.0})
+
+    def priority(url: str, depth: int, text: str = "") -> float:
+        return opened.offer(Found(f"{ROOT}{url}", text=text), depth=depth, via_id=None).priority
+
+    assert priority("/a", 1) > priority("/b", 3)
+    assert priority("/news/a", 1) == pytest.approx(3 * priority("/c", 1))
+    assert priority("/d", 1, "about pooling") > priority("/e", 1, "about nothing")

@@ -1,0 +1,61 @@
+"""Which URLs that documents name may enter the frontier; what may not is counted with its reason."""
+
+from __future__ import annotations
+
+from trawl_core.clock import Clock
+from trawl_core.fetch.discovery import Found
+from trawl_core.fetch.frontier import Frontier, NewUrl
+from trawl_core.fetch.ledger import Ledger
+from trawl_core.fetch.priority import LISTS, FoundPriority
+from trawl_core.sites import Site
+from trawl_core.urls.normalize import origin_of
+from trawl_core.urls.scope import Scope
+from trawl_core.urls.traps import TrapCounter
+
+MAX_SITEMAPS = 1_000
+
+
+class Gate:
+    """Scope, nofollow, depth and traps of one domain's night. URLs of earlier calls and nights count as a trap's sample too."""
+
+    def __init__(self, site: Site, frontier: Frontier, ledger: Ledger, clock: Clock) -> None:
+        self.scope = Scope(site)
+        self._site = site
+        self._frontier = frontier
+        self._ledger = ledger
+        self._clock = clock
+        self._traps = TrapCounter()
+        self._priority = FoundPriority(site)
+        self._sitemaps = 0
+        for url in frontier.urls_entered():
+            self._traps.admit(url)
+
+    def offer(self, found: Found, *, depth: int, via_id: str | None) -> NewUrl | None:
+        """What may enter, with its priority; None for a URL that is known or held back. `depth` is its own link depth."""
+        if self._frontier.knows(found.url):
+            return None
+        reason = self._reason_against(found, depth)
+        if reason is not None:
+            self._ledger.hold(found.url, *reason, self._clock.now())
+            return None
+        if found.kind == "sitemap":
+            self._sitemaps += 1
+            return NewUrl(found.url, origin_of(found.url), "sitemap", LISTS, via_id=via_id)
+        return NewUrl(found.url, origin_of(found.url), found.kind, self._priority(found.url, found.text, depth), depth, via_id=via_id)
+
+    def _reason_against(self, found: Found, depth: int) -> tuple[str, str] | None:
+        """`frontier_log` reason and detail; None for none."""
+        if found.kind == "sitemap":
+            if self._sitemaps >= MAX_SITEMAPS:
+                return "trap", f"more than {MAX_SITEMAPS} sitemaps"
+            reason = self.scope.check_origin(found.url)
+            return ("scope", reason) if reason else None
+        if reason := self.scope.check(found.url):
+            return "scope", reason
+        if found.nofollow and not self._site.follow_nofollow:
+            return "nofollow", "rel=nofollow"
+        if depth > self._site.budget.depth:
+            return "depth", f"depth {self._site.budget.depth}"
+        if found.from_page and (reason := self._traps.admit(found.url)):
+            return "trap", reason.removeprefix("trap ")
+        return None
