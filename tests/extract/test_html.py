@@ -116,6 +116,14 @@ def test_no_text_has_a_reason(body, reason):
     assert reason in page.extract_error
 
 
+def test_lists_in_table_cells_are_kept():
+    cells = "<tr><td>Mon</td><td><ul><li>from ten</li><li>to noon</li></ul></td></tr><tr><td>Tue</td><td><ol><li>closed</li></ol></td></tr>"
+    page = extract_html(f"<html><body><main><p>{PROSE * 3}</p><table>{cells}</table><p>{PROSE * 2}</p></main></body></html>".encode(), URL)
+    assert page.extractor == "trafilatura"
+    for word in ("Mon", "from ten", "to noon", "Tue", "closed"):
+        assert word in page.text
+
+
 def test_indentation_of_programs_is_kept():
     code = "def sail():\n    return tide\n\nclass Pier:\n    stone = True"
     page = extract_html(
@@ -147,6 +155,7 @@ def test_title(head, body, title):
         ("", '<script>var offer = {"expires": "2031-01-31"};</script>', None),
         ('<meta property="article:published_time" content="2023-13-45">', "", None),
         ("", "", None),
+        ('<meta name="pubdate" content="Mon, 06 May 2024 07:08:09 QQT">', "", "2024-05-06"),
     ],
 )
 def test_dates_come_from_real_signals(head, body, published):

@@ -80,9 +80,19 @@ def _lxml_tree(source: str) -> etree._Element | None:
         source = f"<html><body>{source}</body></html>"
     parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
-        return lxml.html.document_fromstring(source.encode("utf-8", "replace"), parser=parser)
+        tree = lxml.html.document_fromstring(source.encode("utf-8", "replace"), parser=parser)
     except LIBRARY_FAULTS:
         return None
+    _unlist_cells(tree)
+    return tree
+
+
+def _unlist_cells(tree: etree._Element) -> None:
+    """Make lists inside table cells paragraphs: trafilatura keeps a cell's paragraphs and loses its lists."""
+    for items in tree.xpath("//td//ul | //td//ol | //td//dl | //th//ul | //th//ol"):
+        for item in items:
+            item.tag = "p"
+        items.drop_tag()
 
 
 def _main_content(lxml_tree: etree._Element | None, split: Split) -> tuple[str, str]:

@@ -8,6 +8,7 @@ which invents a date for most pages that have none).
 from __future__ import annotations
 
 import re
+import warnings
 from dataclasses import dataclass
 from datetime import date
 from typing import Any
@@ -93,7 +94,10 @@ def _trafilatura_metadata(lxml_tree: etree._Element | None, url: str) -> dict[st
     if lxml_tree is None:
         return {}
     try:
-        return extract_metadata(lxml_tree, url, date_config=dict(_DATE_SEARCH), extensive=False).as_dict()
+        # Date parsers below warn of pages' time zones and formats; a date they can't read is no date.
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return extract_metadata(lxml_tree, url, date_config=dict(_DATE_SEARCH), extensive=False).as_dict()
     except LIBRARY_FAULTS:
         return {}
 
