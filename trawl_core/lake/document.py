@@ -21,7 +21,8 @@ def document() -> str:
     for spec in TABLES.values():
         where = "crawl date × domain" if spec.by == "domain" else "crawl date"
         parts.append(
-            f"\n## {spec.name}\n\n{spec.doc}. One file a {where}, sorted by {', '.join(spec.sort)}.\n\n| column | type | meaning |\n| --- | --- | --- |\n"
+            f"\n## {spec.name}\n\n{spec.doc}. One file a {where}, sorted by {', '.join(spec.sort)}.\n\n"
+            "| column | type | meaning |\n| --- | --- | --- |\n"
         )
         for field in spec.schema:
             doc = (field.metadata or {}).get(b"doc", b"").decode().replace("|", "\\|")

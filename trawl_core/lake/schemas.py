@@ -154,7 +154,8 @@ HEADING = pa.struct([("level", pa.int8()), ("text", TEXT)])
 pages = _spec(
     "pages",
     "domain",
-    "One row per capture of kind page with a body, whatever its status but 3xx, and per revisit of one; an unchanged body carries its earlier extraction over",
+    "One row per capture of kind page with a body, whatever its status but 3xx, and per revisit of one; "
+    "an unchanged body carries its earlier extraction over",
     ("url", "fetch_time", "capture_id"),
     ("capture_id", TEXT, "The capture this row describes"),
     ("body_capture_id", TEXT, "The capture whose record holds the body: itself, or what a revisit refers to"),
