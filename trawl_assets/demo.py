@@ -58,7 +58,7 @@ class Stage:
 
     def trawl(self, *args: str, now: str | None = None, must_pass: bool = True) -> int:
         """Run one `trawl` command in the demo's home, shown first. Raises SystemExit when it fails and may not."""
-        shown = f"TRAWL_HOME={self.home} " + (f"TRAWL_NOW={now} " if now else "") + shlex.join(["trawl", *args])
+        shown = f"TRAWL_HOME={self.home} " + (f"TRAWL_NOW={now} " if now else "") + " ".join(["trawl", *map(_quoted, args)])
         click.secho(f"\n$ {shown}", bold=True)
         environ = {**os.environ, "TRAWL_HOME": str(self.home), **({"TRAWL_NOW": now} if now else {})}
         environ.pop("TRAWL_LAKE", None)
@@ -66,6 +66,11 @@ class Stage:
         if status and must_pass:
             raise SystemExit(f"the demo stopped: `{shown}` ended with exit status {status}.")
         return status
+
+
+def _quoted(word: str) -> str:
+    """As a person would quote it for the shell: SQL in double quotes, its own single quotes left alone."""
+    return f'"{word}"' if "'" in word and not set(word) & set('"$`\\!') else shlex.quote(word)
 
 
 def say(text: str) -> None:
