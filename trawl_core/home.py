@@ -16,7 +16,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from trawl_core.clock import clock_from_env, crawl_date
-from trawl_core.errors import explain_os_error
+from trawl_core.errors import ConfigError, explain_os_error
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,11 @@ class Home:
 
     @classmethod
     def from_env(cls, environ: Mapping[str, str] = os.environ) -> Home:
-        return cls.at(environ.get("TRAWL_HOME") or "data", environ.get("TRAWL_LAKE") or None)
+        """The home that the environment names. Raises ConfigError where something else than a folder is in its place."""
+        home = cls.at(environ.get("TRAWL_HOME") or "data", environ.get("TRAWL_LAKE") or None)
+        if home.root.exists() and not home.root.is_dir():
+            raise ConfigError(f"{home.root} is not a folder. Set TRAWL_HOME to the folder that holds sites.yaml, or to a new one.")
+        return home
 
     @property
     def sites_file(self) -> Path:

@@ -273,6 +273,9 @@ def load_sites(path: Path) -> SitesConfig:
     return parse_sites(text, str(path))
 
 
+_KINDS = {"CommentedSeq": "a list", "NoneType": "an empty file"}
+
+
 def parse_sites(text: str, name: str = "sites.yaml") -> SitesConfig:
     yaml = YAML(typ="rt")
     try:
@@ -285,7 +288,7 @@ def parse_sites(text: str, name: str = "sites.yaml") -> SitesConfig:
         raise ConfigError(f"{name}: not valid YAML: {error}.") from None
     if not isinstance(tree, Mapping):
         raise ConfigError(
-            f"{name}: expected a mapping with user_agent and sites, found {type(tree).__name__ if tree is not None else 'an empty file'}."
+            f"{name}: expected a mapping with user_agent and sites, found {_KINDS.get(type(tree).__name__, 'a single value')}."
         )
     try:
         head = _File.model_validate(_plain(tree))
@@ -332,7 +335,7 @@ def _describe(error: ValidationError, tree: CommentedMap, name: str, model: type
             path = path[:-1]
         elif path:
             message = f"{'.'.join(str(part) for part in path)}: {message}"
-        lines.append(f"{name}:{_line(tree, path)}: {message}.")
+        lines.append(f"{name}:{_line(tree, path)}: {message}{'' if message.endswith('?') else '.'}")
     return "\n".join(dict.fromkeys(lines))
 
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from datetime import date
 
 import click
 from rich.progress import Progress
 
-from trawl_core.cli.options import date_option, domain_option, json_option, open_home
+from trawl_core.cli.options import date_option, domain_option, json_option, known_domains, open_home
 from trawl_core.cli.output import console, print_json, print_rows
 from trawl_core.fetch.recovery import recover
+from trawl_core.lake import Lake, Partition
 from trawl_core.search.verify import index_problems
-from trawl_core.sites import check_domain_or_explain
 from trawl_core.warc.show import find_captures, show_body, show_headers, show_text
 from trawl_core.warc.verify import Problem
 from trawl_core.warc.verify import verify as find_problems
@@ -89,9 +90,9 @@ def verify(ctx: click.Context, crawl_date: date | None, domains: tuple[str, ...]
 
     Example: trawl verify --date 2026-11-30
     """
-    _, lake = open_home()
+    home, lake = open_home()
     dates = [crawl_date] if crawl_date else None
-    wanted = [check_domain_or_explain(domain) for domain in domains] or None
+    wanted = known_domains(home, lake, domains) or None
     with Progress(console=console(), transient=True, disable=not sys.stdout.isatty()) as progress:
         task = progress.add_task("verifying", total=None)
         problems = find_problems(lake, dates, wanted, progress=lambda done, total: progress.update(task, completed=done, total=total))
@@ -101,12 +102,21 @@ def verify(ctx: click.Context, crawl_date: date | None, domains: tuple[str, ...]
     else:
         for problem in problems:
             click.echo(str(problem))
-        click.echo(
-            f"{len(problems)} problem{'' if len(problems) == 1 else 's'} found."
-            if problems
-            else "the archive and all that leads to it is sound."
-        )
+        click.echo(_verdict(len(problems), any(_asked(lake, dates, wanted))))
     ctx.exit(1 if problems else 0)
+
+
+def _asked(lake: Lake, dates: list[date] | None, domains: list[str] | None) -> Iterator[Partition]:
+    """Crawled partitions that a verification looks at."""
+    for partition in lake.partitions("captures"):
+        if (not dates or partition.crawl_date in dates) and (not domains or partition.domain in domains):
+            yield partition
+
+
+def _verdict(problems: int, archived: bool) -> str:
+    if problems:
+        return f"{problems} problem{'' if problems == 1 else 's'} found."
+    return "the archive and all that leads to it is sound." if archived else "nothing is archived there yet: there is nothing to verify."
 
 
 @click.command()
@@ -118,7 +128,7 @@ def repair(domains: tuple[str, ...]) -> None:
     """
     home, lake = open_home()
     home.prepare().check_writable()
-    wanted = {check_domain_or_explain(domain) for domain in domains}
+    wanted = set(known_domains(home, lake, domains))
     done = list(recover(lake, home.work, wanted or None))
     for line in done:
         click.echo(line)

@@ -7,9 +7,8 @@ from datetime import date
 import click
 
 from trawl_core.changes.report import render_changes
-from trawl_core.cli.options import date_option, domain_option, open_home
+from trawl_core.cli.options import date_option, domain_option, known_domains, open_home
 from trawl_core.lake import tables
-from trawl_core.sites import check_domain_or_explain
 
 
 @click.command()
@@ -22,13 +21,14 @@ def changes(crawl_date: date | None, domains: tuple[str, ...], url: str | None, 
 
     Example: trawl changes --date 2026-11-30 --domain docs.example.org --format md
     """
-    _, lake = open_home()
-    wanted = {check_domain_or_explain(domain) for domain in domains}
+    home, lake = open_home()
+    wanted = set(known_domains(home, lake, domains))
     known = lake.partitions("changes")
     day = crawl_date or max((partition.crawl_date for partition in known), default=None)
     partitions = [part for part in known if part.crawl_date == day and (not wanted or part.domain in wanted)]
     if day is None or not partitions:
-        click.echo("no changes are stored for that date and site; `trawl crawl` makes them.")
-        return
+        click.echo("no changes are stored for that date and site; `trawl crawl` makes them.", err=form != "text")
+        if form == "text":
+            return
     rows = tables.read_many(lake, "changes", partitions).to_pylist()
     click.echo(render_changes([row for row in rows if url in (None, row["url"])], form))

@@ -81,9 +81,11 @@ def run(args: list[str] | None = None) -> int:
         return cli.main(args, standalone_mode=False) or 0
     except click.exceptions.Exit as stop:
         return stop.exit_code
-    except click.ClickException as error:
+    except click.exceptions.NoArgsIsHelpError as error:
         error.show()
-        return 2
+        return error.exit_code
+    except click.ClickException as error:
+        return _complain(_usage(error), error.exit_code)
     except click.Abort:
         return _complain("stopped.", 130)
     except TrawlError as error:
@@ -97,6 +99,13 @@ def run(args: list[str] | None = None) -> int:
         return _complain(str(explain_os_error(error, "using", error.filename or "the home")), 1)
     except KeyboardInterrupt:
         return _complain("stopped.", 130)
+
+
+def _usage(error: click.ClickException) -> str:
+    """Click's message as one paragraph that ends in where to read on."""
+    where = error.ctx.command_path if isinstance(error, click.UsageError) and error.ctx else "trawl"
+    message = error.format_message()
+    return f"{message}{'' if message.endswith(('.', '?', '!')) else '.'} `{where} --help` shows how it is written."
 
 
 def _complain(message: str, status: int) -> int:

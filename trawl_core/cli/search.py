@@ -7,11 +7,10 @@ from datetime import date
 
 import click
 
-from trawl_core.cli.options import CrawlDate, domain_option, json_option, open_home
+from trawl_core.cli.options import CrawlDate, domain_option, json_option, known_domains, open_home
 from trawl_core.cli.output import console, print_json
 from trawl_core.search.query import Hit
 from trawl_core.search.query import search as find
-from trawl_core.sites import check_domain_or_explain, load_sites
 
 
 @click.command()
@@ -28,7 +27,7 @@ def search(query: str, k: int, mode: str, domain: str | None, as_of: date | None
     """
     home, lake = open_home()
     if domain is not None:
-        domain = load_sites(home.sites_file).site(check_domain_or_explain(domain)).domain
+        (domain,) = known_domains(home, lake, [domain])
     hits = find(query, k, mode, domain, as_of, lake=lake)
     if as_json:
         print_json([asdict(hit) for hit in hits])
