@@ -20,11 +20,12 @@ import dagster as dg
 
 from trawl_assets.carry_on import Rest, failures_of, rest_of
 from trawl_assets.jobs import daily, nightly, refresh_catalog
-from trawl_assets.partitions import key_of, ranges, register
+from trawl_assets.partitions import first_crawl_date, key_of, ranges, register
 from trawl_core.clock import Clock, crawl_date
-from trawl_core.errors import PastDateError
+from trawl_core.errors import ConfigError, PastDateError, UsageError
 from trawl_core.home import Home
-from trawl_core.sites import SitesConfig, load_sites
+from trawl_core.lake import Lake, Partition
+from trawl_core.sites import Site, SitesConfig, load_sites
 
 PROCESS_TAG = ".dagster/trawl-process"  # Dagster hides tags with this prefix from people
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
@@ -54,21 +55,38 @@ def run_night(
 ) -> Night:
     """Crawl and derive one date for `domains` (all enabled sites when empty).
 
-    Raises ConfigError, UnknownDomainError or PastDateError before anything is started; what fails later is in
-    `Night.failures`.
+    Raises ConfigError, UnknownDomainError, PastDateError or UsageError before anything is started; what fails later is
+    in `Night.failures`.
     """
     config = load_sites(home.sites_file)
     sites = config.select(domains)
-    today = crawl_date(clock)
-    chosen = day or today
-    if chosen > today:
-        raise PastDateError(f"crawling for {chosen}: that day has not come yet; today's crawl date is {today} (UTC).")
+    chosen = day or crawl_date(clock)
+    _check_possible(home, config, sites, chosen, crawl_date(clock))
     night = Night(chosen, tuple(site.domain for site in sites))
-    if not sites:
-        return night
     with open_instance(home) as instance:
         _run(instance, config, night, [key_of(site) for site in sites], refetch, threads)
     return night
+
+
+def _check_possible(home: Home, config: SitesConfig, sites: Sequence[Site], chosen: date, today: date) -> None:
+    if not sites:
+        raise UsageError(f"crawling: {home.sites_file} names no site that is enabled. `trawl sites add URL` adds one.")
+    if chosen > today:
+        raise PastDateError(f"crawling for {chosen}: that day has not come yet; today's crawl date is {today} (UTC).")
+    if chosen < today:
+        lake = Lake(home.lake_url)
+        if not any(lake.files(lake.warc_folder(Partition(chosen, site.domain)), ".warc.gz") for site in sites):
+            raise PastDateError(
+                f"crawling for {chosen}: that day is over, and there is no archive of it for the sites asked for; pages can be fetched "
+                f"for today ({today}, UTC) only. Leave --date out, or name a date that `trawl sql` finds in captures."
+            )
+    elif disabled := [site.domain for site in sites if not site.enabled]:
+        raise UsageError(f"crawling {', '.join(disabled)}: disabled in {home.sites_file}. Set `enabled: true` there first.")
+    if chosen < (first := first_crawl_date(home, config)):
+        raise ConfigError(
+            f"crawling for {chosen}: the crawl dates of this home begin on {first}. "
+            f"Set `first_crawl_date: {chosen}` in {home.sites_file}, or TRAWL_NOW to a later day where the clock is moved."
+        )
 
 
 def _run(instance: dg.DagsterInstance, config: SitesConfig, night: Night, keys: Sequence[str], refetch: bool, threads: int) -> None:

@@ -13,6 +13,7 @@ from datetime import date
 
 import dagster as dg
 
+from trawl_core.clock import Clock, SystemClock, clock_from_env, crawl_date
 from trawl_core.errors import UnknownDomainError
 from trawl_core.home import Home
 from trawl_core.lake import Lake, Partition
@@ -38,9 +39,16 @@ def load_sites_or_none(home: Home) -> SitesConfig | None:
     return load_sites(home.sites_file) if home.sites_file.exists() else None
 
 
+def days_ahead(clock: Clock) -> int:
+    """Partitions after the last whole day of the system's time: today's, and those up to the day of a clock moved forward."""
+    return 1 + max(0, (crawl_date(clock) - crawl_date(SystemClock())).days)
+
+
 _home = Home.from_env()
 crawl_dates = dg.DailyPartitionsDefinition(
-    start_date=first_crawl_date(_home, load_sites_or_none(_home)).isoformat(), timezone="UTC", end_offset=1
+    start_date=first_crawl_date(_home, load_sites_or_none(_home)).isoformat(),
+    timezone="UTC",
+    end_offset=days_ahead(clock_from_env()),
 )
 domains = dg.DynamicPartitionsDefinition(name="domain")
 date_domain = dg.MultiPartitionsDefinition({"crawl_date": crawl_dates, "domain": domains})

@@ -239,9 +239,9 @@ class SitesConfig(_Model):
         )
 
     def select(self, domains: Iterable[str]) -> tuple[Site, ...]:
-        """The sites of `domains` in that order; all enabled ones when it is empty."""
-        chosen = tuple(self.site(check_domain_or_explain(domain)) for domain in domains)
-        return chosen or self.enabled
+        """The sites of `domains` in that order, each once; all enabled ones when it is empty."""
+        chosen = {domain: self.site(domain) for domain in map(check_domain_or_explain, domains)}
+        return tuple(chosen.values()) or self.enabled
 
 
 def check_domain_or_explain(domain: str) -> str:
