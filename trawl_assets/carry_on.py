@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import date, timedelta
 
 import dagster as dg
 
-from trawl_assets.jobs import NIGHTLY, REPROCESS
+from trawl_assets.jobs import NIGHTLY, nightly, reprocess
 from trawl_assets.partitions import RANGE_END, RANGE_START, Key, ranges
 
 
@@ -21,6 +22,10 @@ class Rest:
 
     assets: tuple[str, ...]
     tags: dict[str, str]
+
+    @property
+    def job(self) -> str:
+        return nightly.name if "warc_snapshot" in self.assets else reprocess.name
 
 
 def keys_of_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Key]:
@@ -32,9 +37,14 @@ def keys_of_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Key]:
         return []
     start, end = Key.parse(first), Key.parse(last)
     order = list(instance.get_dynamic_partitions("domain"))
-    if start.crawl_date != end.crawl_date or start.domain_key not in order or end.domain_key not in order:
+    if start.domain_key not in order or end.domain_key not in order:
         return []
-    return [Key(start.crawl_date, domain) for domain in order[order.index(start.domain_key) : order.index(end.domain_key) + 1]]
+    domains = order[order.index(start.domain_key) : order.index(end.domain_key) + 1]
+    return [Key(day, domain) for day in _days(start.crawl_date, end.crawl_date) for domain in domains]
+
+
+def _days(first: date, last: date) -> list[date]:
+    return [first + timedelta(days=number) for number in range((last - first).days + 1)]
 
 
 def rest_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Rest]:
@@ -48,18 +58,14 @@ def rest_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Rest]:
     if len(keys) < 2 or not failed:
         return []
     selected = [name for name in NIGHTLY if not run.asset_selection or dg.AssetKey(name) in run.asset_selection]
-    wanted: dict[tuple[str, ...], list[Key]] = {}
+    wanted: dict[tuple[tuple[str, ...], date], list[str]] = {}
     for key in keys:
         if not all(str(key) in built.get(step or "", set()) for step in failed):
             continue
         missing = tuple(name for name in selected if str(key) not in built.get(name, set()))
-        if missing and set(missing) <= set(REPROCESS):
-            wanted.setdefault(missing, []).append(key)
-    return [
-        Rest(assets, tags)
-        for assets, done in wanted.items()
-        for tags in ranges(instance, [key.domain_key for key in done], done[0].crawl_date)
-    ]
+        if missing:
+            wanted.setdefault((missing, key.crawl_date), []).append(key.domain_key)
+    return [Rest(assets, tags) for (assets, day), domains in wanted.items() for tags in ranges(instance, domains, day)]
 
 
 def _built(instance: dg.DagsterInstance, run: dg.DagsterRun) -> dict[str, set[str]]:

@@ -1,13 +1,34 @@
-"""Blocking checks of one partition: each returns the problems it found, one line each, none when all is well."""
+"""Blocking checks of one partition: each returns the problems it found, one line each, none when all is well.
+
+What a blocking check finds fails its partition, and what stands below that partition is not built.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import dagster as dg
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from trawl_assets.resources import Trawl
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.lake.schemas import TABLES
 from trawl_core.warc.verify import verify
+
+
+@dataclass(frozen=True)
+class Check:
+    """`look` is called after a partition was built; a problem is an error when `blocking`, else a warning."""
+
+    name: str
+    description: str
+    look: Callable[[Trawl, Partition], list[str]]
+    blocking: bool = False
+
+    def spec(self, asset: str) -> dg.AssetCheckSpec:
+        return dg.AssetCheckSpec(self.name, asset=asset, description=self.description, blocking=self.blocking)
 
 
 def archive_verifies(lake: Lake, partition: Partition) -> list[str]:
@@ -20,16 +41,20 @@ def schema_matches(table: str, lake: Lake, partition: Partition) -> list[str]:
     name = lake.table_name(table, partition)
     if not lake.exists(name):
         return [f"{name} is missing"]
-    with lake.open(name) as file:
-        found = pq.ParquetFile(file).schema_arrow
+    try:
+        with lake.open(name) as file:
+            found = pq.ParquetFile(file).schema_arrow
+    except pa.ArrowException as error:
+        return [f"{name} is damaged: {error}"]
     wanted: pa.Schema = TABLES[table].schema
     missing = [field.name for field in wanted if field.name not in found.names]
     wrong = [field.name for field in wanted if field.name in found.names and found.field(field.name).type != field.type]
-    return [f"{name}: column {column} is missing" for column in missing] + [f"{name}: column {column} has another type" for column in wrong]
-
-
-def pages_match_schema(lake: Lake, partition: Partition) -> list[str]:
-    return schema_matches("pages", lake, partition)
+    more = [column for column in found.names if column not in wanted.names]
+    return [
+        *(f"{name}: column {column} is missing" for column in missing),
+        *(f"{name}: column {column} has another type" for column in wrong),
+        *(f"{name}: column {column} is not documented" for column in more),
+    ]
 
 
 def pages_lead_to_records(lake: Lake, partition: Partition) -> list[str]:
@@ -45,3 +70,26 @@ def pages_lead_to_records(lake: Lake, partition: Partition) -> list[str]:
         elif row["warc_record_offset"] + row["warc_record_length"] > size:
             problems.append(f"{row['url']}: its record lies beyond the end of {row['warc_filename']}")
     return problems
+
+
+def matches_schema(table: str) -> Check:
+    return Check(
+        "matches_schema",
+        f"The committed file of {table} has exactly the documented columns and types.",
+        lambda trawl, partition: schema_matches(table, trawl.lake, partition),
+        blocking=True,
+    )
+
+
+ARCHIVE_VERIFIES = Check(
+    "archive_verifies",
+    "Every WARC record reads, its digests hold, and captures and records name each other.",
+    lambda trawl, partition: archive_verifies(trawl.lake, partition),
+    blocking=True,
+)
+PAGES_LEAD_TO_RECORDS = Check(
+    "pages_lead_to_records",
+    "Each page names a WARC file of the lake and a range inside it.",
+    lambda trawl, partition: pages_lead_to_records(trawl.lake, partition),
+    blocking=True,
+)

@@ -1,13 +1,14 @@
 """Sensors: sites.yaml → partitions, plans → run requests, finished domains of a failed batch → the rest of their night."""
 
+from collections import Counter
 from collections.abc import Iterator
-from datetime import UTC, datetime, time, timedelta
+from datetime import UTC, date, datetime, time
 
 import dagster as dg
 
 from trawl_assets.carry_on import keys_of_run, names, rest_of
 from trawl_assets.jobs import nightly, reprocess
-from trawl_assets.partitions import Key, domain_keys, domains_of, ranges, register
+from trawl_assets.partitions import RANGE_START, Key, domain_keys, domains, domains_of, ranges, register
 from trawl_assets.resources import Trawl
 from trawl_core.clock import crawl_date
 from trawl_core.lake import Partition
@@ -15,6 +16,7 @@ from trawl_core.recrawl.stage import due_tonight
 
 NIGHT_STARTS = time(2, 30, tzinfo=UTC)
 ATTEMPTS = 2
+NEWEST_RUNS = 500
 UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
     dg.DagsterRunStatus.NOT_STARTED,
@@ -33,7 +35,10 @@ def site_registry(context: dg.SensorEvaluationContext, trawl: Trawl) -> dg.Senso
     new = [key for key in domain_keys(trawl.config) if key not in set(context.instance.get_dynamic_partitions("domain"))]
     if not new:
         return dg.SkipReason("every site of sites.yaml is a partition.")
-    return dg.SensorResult(dynamic_partitions_requests=[dg.DynamicPartitionsDefinition(name="domain").build_add_request(new)])
+    return dg.SensorResult(
+        dynamic_partitions_requests=[domains.build_add_request(new)],
+        skip_reason=dg.SkipReason(f"new partitions: {', '.join(new)}."),
+    )
 
 
 @dg.sensor(
@@ -49,7 +54,7 @@ def recrawl_sensor(context: dg.SensorEvaluationContext, trawl: Trawl) -> dg.Sens
     if now < datetime.combine(today, NIGHT_STARTS):
         return dg.SkipReason(f"the nightly schedule comes first; this sensor looks after {NIGHT_STARTS:%H:%M} UTC.")
     register(context.instance, trawl.config)
-    taken, attempts = _runs_of_today(context.instance, now)
+    taken, attempts, canceled = _runs_of(context.instance, today)
     requests, reasons = [], []
     for key in domain_keys(trawl.config):
         partition_key = str(Key(today, key))
@@ -59,6 +64,8 @@ def recrawl_sensor(context: dg.SensorEvaluationContext, trawl: Trawl) -> dg.Sens
             reasons.append(f"{key}: a run is at it")
         elif _crawled(context.instance, partition_key):
             reasons.append(f"{key}: crawled today")
+        elif partition_key in canceled:
+            reasons.append(f"{key}: a person canceled it today; launch it by hand, or wait for tomorrow")
         elif tried >= ATTEMPTS:
             reasons.append(f"{key}: failed {tried} times today, tomorrow again")
         elif not due:
@@ -70,12 +77,12 @@ def recrawl_sensor(context: dg.SensorEvaluationContext, trawl: Trawl) -> dg.Sens
     attempt = {key: tried for key, tried, _ in requests}
     runs = [
         dg.RunRequest(
-            run_key=f"recrawl|{tags['dagster/asset_partition_range_start']}|{max(attempt.values())}",
+            run_key=f"recrawl|{tags[RANGE_START]}|{max(attempt.values())}",
             tags={**tags, "trawl/crawl_date": today.isoformat()},
         )
         for tags in ranges(context.instance, list(attempt), today)
     ]
-    return dg.SensorResult(run_requests=runs, cursor=today.isoformat())
+    return dg.SensorResult(run_requests=runs)
 
 
 def _crawled(instance: dg.DagsterInstance, partition_key: str) -> bool:
@@ -86,21 +93,25 @@ def _crawled(instance: dg.DagsterInstance, partition_key: str) -> bool:
     )
 
 
-def _runs_of_today(instance: dg.DagsterInstance, now: datetime) -> tuple[set[str], dict[str, int]]:
-    """Partition keys that an unfinished run covers, and how often a run over each failed in the last day."""
+def _runs_of(instance: dg.DagsterInstance, today: date) -> tuple[set[str], Counter[str], set[str]]:
+    """Partition keys of today that an unfinished run covers, how often a nightly run over each failed, and those canceled."""
     taken: set[str] = set()
-    failed: dict[str, int] = {}
+    failed: Counter[str] = Counter()
+    canceled: set[str] = set()
     for run in instance.get_runs(dg.RunsFilter(statuses=UNFINISHED)):
         taken.update(str(key) for key in keys_of_run(instance, run))
-    since = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE], job_name=nightly.name, created_after=now - timedelta(days=1))
-    for run in instance.get_runs(since):
-        for key in keys_of_run(instance, run):
-            failed[str(key)] = failed.get(str(key), 0) + 1
-    return taken, failed
+    ended = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED], job_name=nightly.name)
+    for run in instance.get_runs(ended, limit=NEWEST_RUNS):
+        keys = [str(key) for key in keys_of_run(instance, run) if key.crawl_date == today]
+        if run.status == dg.DagsterRunStatus.FAILURE:
+            failed.update(keys)
+        else:
+            canceled.update(keys)
+    return taken, failed, canceled
 
 
 @dg.run_failure_sensor(
-    request_job=reprocess,
+    request_jobs=[nightly, reprocess],
     default_status=dg.DefaultSensorStatus.RUNNING,
     minimum_interval_seconds=15,
     description="Carries on with the finished domains of a batch in which another one failed.",
@@ -113,6 +124,7 @@ def carry_on(context: dg.RunFailureSensorContext) -> Iterator[dg.RunRequest | dg
         context.log.info(f"carrying on with {names([one])}: {', '.join(one.assets)}")
         yield dg.RunRequest(
             run_key=f"carry-on|{context.dagster_run.run_id}|{number}",
+            job_name=one.job,
             tags=one.tags,
             asset_selection=[dg.AssetKey(name) for name in one.assets],
         )

@@ -4,14 +4,17 @@ import dagster as dg
 from pydantic import Field
 
 from trawl_assets.assets.specs import domain_asset
-from trawl_assets.batches import Cost, Meter, Outcomes, caught, per_partition, report
-from trawl_assets.checks import archive_verifies
+from trawl_assets.batches import Outcomes, caught, per_partition, report
+from trawl_assets.checks import ARCHIVE_VERIFIES, matches_schema
+from trawl_assets.cost import Meter
 from trawl_assets.partitions import Key
 from trawl_assets.progress import ProgressLog
 from trawl_assets.resources import Trawl
 from trawl_core.fetch.crawl import CrawlJob, crawl
 from trawl_core.lake import Partition
 from trawl_core.recrawl.stage import build_plan
+
+CHECKS = (ARCHIVE_VERIFIES, matches_schema("captures"))
 
 
 class CrawlConfig(dg.Config):
@@ -28,7 +31,7 @@ def crawl_plan(context: dg.AssetExecutionContext, trawl: Trawl) -> dg.Materializ
     )
 
 
-@domain_asset("captures", group="crawl", kinds={"python", "warc", "parquet"}, deps=[crawl_plan], checks=["archive_verifies"])
+@domain_asset("captures", group="crawl", kinds={"python", "warc", "parquet"}, deps=[crawl_plan], checks=CHECKS)
 def warc_snapshot(context: dg.AssetExecutionContext, config: CrawlConfig, trawl: Trawl) -> dg.MaterializeResult:
     outcomes = Outcomes()
     jobs: dict[Partition, tuple[str, CrawlJob]] = {}
@@ -55,6 +58,5 @@ def warc_snapshot(context: dg.AssetExecutionContext, config: CrawlConfig, trawl:
             if outcome.error is not None:
                 raise outcome.error
     whole = meter.cost()
-    share = 1 / max(1, len(outcomes.results))
-    outcomes.costs = {key: Cost(whole.seconds * share, whole.cpu_seconds * share, whole.peak_rss_mb) for key in outcomes.results}
-    return report(context, trawl, outcomes, {"archive_verifies": archive_verifies})
+    outcomes.costs = {key: whole.share(1 / len(outcomes.results)) for key in outcomes.results}
+    return report(context, trawl, outcomes, CHECKS)

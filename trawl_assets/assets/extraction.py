@@ -5,10 +5,13 @@ import dagster as dg
 from trawl_assets.assets.crawl import warc_snapshot
 from trawl_assets.assets.specs import domain_asset
 from trawl_assets.batches import per_partition
-from trawl_assets.checks import pages_lead_to_records, pages_match_schema
+from trawl_assets.checks import PAGES_LEAD_TO_RECORDS, matches_schema
 from trawl_assets.resources import Trawl
 from trawl_core.extract.page import EXTRACTOR_VERSION
 from trawl_core.extract.stage import ExtractorPool, extract_pages, extract_structured
+
+PAGE_CHECKS = (PAGES_LEAD_TO_RECORDS, matches_schema("pages"))
+DATA_CHECKS = (matches_schema("structured_data"),)
 
 
 @domain_asset(
@@ -17,7 +20,7 @@ from trawl_core.extract.stage import ExtractorPool, extract_pages, extract_struc
     kinds={"python", "parquet"},
     deps=[warc_snapshot],
     version=EXTRACTOR_VERSION,
-    checks=["pages_match_schema", "pages_lead_to_records"],
+    checks=PAGE_CHECKS,
 )
 def pages(context: dg.AssetExecutionContext, trawl: Trawl) -> dg.MaterializeResult:
     with ExtractorPool() as pool:
@@ -25,10 +28,19 @@ def pages(context: dg.AssetExecutionContext, trawl: Trawl) -> dg.MaterializeResu
             context,
             trawl,
             lambda partition: extract_pages(trawl.lake, partition, trawl.site(partition.domain), pool=pool),
-            {"pages_match_schema": pages_match_schema, "pages_lead_to_records": pages_lead_to_records},
+            PAGE_CHECKS,
         )
 
 
-@domain_asset("structured_data", group="extraction", kinds={"python", "parquet"}, deps=[warc_snapshot, pages], version=EXTRACTOR_VERSION)
+@domain_asset(
+    "structured_data",
+    group="extraction",
+    kinds={"python", "parquet"},
+    deps=[warc_snapshot, pages],
+    version=EXTRACTOR_VERSION,
+    checks=DATA_CHECKS,
+)
 def structured_data(context: dg.AssetExecutionContext, trawl: Trawl) -> dg.MaterializeResult:
-    return per_partition(context, trawl, lambda partition: extract_structured(trawl.lake, partition, trawl.site(partition.domain)))
+    return per_partition(
+        context, trawl, lambda partition: extract_structured(trawl.lake, partition, trawl.site(partition.domain)), DATA_CHECKS
+    )
