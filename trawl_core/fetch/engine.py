@@ -20,6 +20,7 @@ from trawl_core.fetch.client import HttpClient
 from trawl_core.fetch.guard import Resolver
 from trawl_core.fetch.origins import Origin, Turns
 from trawl_core.fetch.progress import CrawlProgress, ProgressMeter
+from trawl_core.fetch.session import own_fault
 from trawl_core.fetch.state import explain_sqlite_error
 from trawl_core.fetch.work import Result, Task, work
 
@@ -191,8 +192,7 @@ class Engine:
         except OSError as error:
             self._fail(session, explain_os_error(error, "crawling", session.job.site.domain))
         except Exception as error:  # noqa: BLE001 - a fault of ours in one domain is told there and costs no other its night
-            what = f"{type(error).__name__}: {error}"
-            fault = TrawlError(f"crawling {session.job.site.domain}: {what}. This is a fault of Trawl, please report it.")
+            fault = own_fault(session.job.site.domain, error)
             fault.__cause__ = error
             self._fail(session, fault)
 

@@ -57,6 +57,15 @@ def open_session(job: CrawlJob, **arguments: Any) -> Session:
         raise explain_sqlite_error(error, state_file(arguments["work"], job.partition)) from error
     except OSError as error:
         raise explain_os_error(error, "preparing the crawl of", job.site.domain) from error
+    except TrawlError:
+        raise
+    except Exception as error:
+        raise own_fault(job.site.domain, error) from error
+
+
+def own_fault(domain: str, error: Exception) -> TrawlError:
+    """What nobody foresaw, as the failure of this domain: it costs no other its night."""
+    return TrawlError(f"crawling {domain}: {type(error).__name__}: {error}. This is a fault of Trawl, please report it.")
 
 
 class Session:

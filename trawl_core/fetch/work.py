@@ -59,7 +59,7 @@ def _resolve(task: Task, resolver: Resolver) -> Result:
     host, port = host_and_port(task.url)
     try:
         answers = resolver.resolve(host, port)
-    except (OSError, FetchError):
+    except (OSError, UnicodeError, FetchError):
         answers = []
     return Result(task, address=str(answers[0][1]) if answers else host)
 
