@@ -144,8 +144,12 @@ def read(lake: Lake, table: str, partition: Partition, columns: Sequence[str] | 
             have = [column for column in (columns or schema.names) if column in parquet.schema_arrow.names]
             data = conform(table, parquet.read(columns=have))
     except pa.ArrowException as error:
-        raise LakeError(f"reading {lake.path(name)}: the file is damaged ({error}). Materialize this partition again.") from error
+        raise _damaged(lake, name, error) from error
     return data.select(list(columns)) if columns is not None else data
+
+
+def _damaged(lake: Lake, name: str, error: pa.ArrowException) -> LakeError:
+    return LakeError(f"reading {lake.path(name)}: the file is damaged ({error}). Materialize this partition again.")
 
 
 def has(lake: Lake, table: str, partition: Partition) -> bool:
@@ -153,12 +157,15 @@ def has(lake: Lake, table: str, partition: Partition) -> bool:
 
 
 def count(lake: Lake, table: str, partition: Partition) -> int | None:
-    """Rows of a partition from the file's footer; None when it was never materialized."""
+    """Rows of a partition from the file's footer; None when it was never materialized. Raises LakeError for a damaged file."""
     name = lake.table_name(table, partition)
     if not lake.exists(name):
         return None
-    with lake.open(name) as file:
-        return pq.ParquetFile(file).metadata.num_rows
+    try:
+        with lake.open(name) as file:
+            return pq.ParquetFile(file).metadata.num_rows
+    except pa.ArrowException as error:
+        raise _damaged(lake, name, error) from error
 
 
 def read_many(lake: Lake, table: str, partitions: Iterable[Partition], columns: Sequence[str] | None = None) -> pa.Table:
