@@ -72,7 +72,7 @@ def crawl(
             for job in today:
                 try:
                     sessions.append(
-                        open_session(job, lake=lake, work=work, config=config, clock=clock, refetch=refetch, wake=engine.turns.enter)
+                        open_session(job, lake=lake, work=work, config=config, clock=clock, refetch=refetch, turns=engine.turns)
                     )
                 except TrawlError as error:
                     outcomes[job.partition] = CrawlOutcome(job.partition, None, error)

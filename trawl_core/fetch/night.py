@@ -6,7 +6,7 @@ came of it: archive, row, links, redirect, retry. The durable order is the Recor
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from trawl_core.clock import Clock
@@ -16,8 +16,8 @@ from trawl_core.fetch.frontier import Frontier, Leased, NewUrl
 from trawl_core.fetch.gate import Gate
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.opening import stored_outcome
-from trawl_core.fetch.origins import Origin, RobotsVisit
-from trawl_core.fetch.politeness import THROTTLED, OriginPace, backoff_s, retry_after_s
+from trawl_core.fetch.origins import Origin, RobotsVisit, Turns
+from trawl_core.fetch.politeness import THROTTLED, backoff_s, retry_after_s
 from trawl_core.fetch.recording import Recorder
 from trawl_core.fetch.spending import Spending
 from trawl_core.fetch.work import Result, Task
@@ -34,7 +34,7 @@ _RETRIED = ("timeout", "connect_error", "dns_error")
 
 
 class Night:
-    """Frontier, ledger and origins of a domain; `wake` is called with an origin that has something to ask again."""
+    """Frontier, ledger and origins of a domain; `turns` is told of an origin that has something to ask again."""
 
     def __init__(
         self,
@@ -46,7 +46,7 @@ class Night:
         asking: RobotsAsking,
         spending: Spending,
         clock: Clock,
-        wake: Callable[[Origin], None],
+        turns: Turns,
     ) -> None:
         self.site = site
         self.frontier = frontier
@@ -58,7 +58,7 @@ class Night:
         self.origins: dict[str, Origin] = {}
         self._asking = asking
         self._clock = clock
-        self._wake = wake
+        self._turns = turns
         self._gate = Gate(site, frontier, ledger, clock)
         self._redirects = ledger.redirects()
         self._seed_origins = {origin_of(url) for url in map(normalize_url, site.seeds) if url}
@@ -68,19 +68,19 @@ class Night:
     def origin(self, key: str) -> Origin:
         found = self.origins.get(key)
         if found is None:
-            found = self.origins[key] = Origin(key, self, OriginPace.of(self.site), RobotsVisit(f"{key}/robots.txt"))
+            found = self.origins[key] = Origin(key, self, self._turns.pace(key, self.site), RobotsVisit(f"{key}/robots.txt"))
         return found
 
     def wake_all(self) -> None:
         """Let every origin that has URLs waiting stand in the queue."""
         for key in self.frontier.origins_waiting():
-            self._wake(self.origin(key))
+            self._turns.enter(self.origin(key))
 
     def next_task(self, origin: Origin) -> Task | None:
         """What to ask this origin now; None when it has nothing to ask (or must be waited for)."""
         if self.is_closing or origin.busy_asking:
             return None
-        if origin.closed is not None:
+        if origin.given_up:
             self._put_off(origin)
             return None
         if origin.address is None:
@@ -126,7 +126,7 @@ class Night:
 
     def _put_off(self, origin: Origin) -> None:
         """Every URL of an origin that was given up gets its row and waits for another night."""
-        outcome, because = origin.closed or "", origin.closed_because or ""
+        outcome, because = origin.closed or "put_off", origin.closed_because or ""
         while (lease := self._next_lease(origin)) is not None:
             if outcome == "put_off":
                 self.frontier.leave(lease, "put_off")
@@ -171,7 +171,7 @@ class Night:
             return self._robots_answered(origin, exchange)
         pause = self._pause(exchange)
         if pause is not None and pause > ORIGIN_WAIT_S:
-            origin.closed, origin.closed_because = "put_off", f"{origin.key} asks to be left alone for {pause:.0f} s"
+            origin.pace.shut_because = f"{origin.key} asks to be left alone for {pause:.0f} s"
         self._settle(origin, task, result, pause)
         return pause
 
@@ -291,14 +291,14 @@ class Night:
 
     def _enter(self, new: NewUrl | None) -> None:
         if new is not None and self.frontier.add(new):
-            self._wake(self.origin(new.origin))
+            self._turns.enter(self.origin(new.origin))
 
     # time ----------------------------------------------------------------------------------------------------
 
     def promote(self, now_s: float) -> None:
         """Retries that are due stand in line again."""
         for key in self.frontier.promote(now_s):
-            self._wake(self.origin(key))
+            self._turns.enter(self.origin(key))
 
     @property
     def is_over(self) -> bool:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 from trawl_core.fetch.frontier import Leased
 from trawl_core.fetch.politeness import AddressBudget, OriginPace
 from trawl_core.fetch.robots_cache import Robots
+from trawl_core.sites import Site
 
 if TYPE_CHECKING:
     from trawl_core.fetch.night import Night
@@ -49,8 +50,14 @@ class Origin:
     closed: str | None = None
     closed_because: str | None = None
     leases: deque[Leased] = field(default_factory=deque)
+    last_turn: int = -1
     queued: bool = False
     busy_asking: bool = False
+
+    @property
+    def given_up(self) -> bool:
+        """Nothing more is asked of it tonight, by this site or by any."""
+        return self.closed is not None or self.pace.shut_because is not None
 
 
 class Turns:
@@ -59,17 +66,28 @@ class Turns:
     def __init__(self, share: int) -> None:
         self.share = share
         self.addresses = AddressBudget()
-        self._heap: list[tuple[float, int, Origin]] = []
+        # At one moment the one whose last turn is longest ago comes first.
+        self._heap: list[tuple[float, int, int, Origin]] = []
         self._order = count()
         self._parked: dict[Any, list[Origin]] = defaultdict(list)
+        self._paces: dict[str, OriginPace] = {}
+
+    def pace(self, key: str, site: Site) -> OriginPace:
+        """The clockwork of an origin, one for all sites of the run that ask it; the strictest of their settings hold."""
+        pace = self._paces.get(key)
+        if pace is None:
+            pace = self._paces[key] = OriginPace.of(site)
+        else:
+            pace.tighten(site)
+        return pace
 
     def enter(self, origin: Origin) -> None:
         """Let an origin stand in the queue; no effect when it stands there."""
         if not origin.queued:
             origin.queued = True
             # One that was given up is asked nothing more: its URLs are put off at once.
-            at = origin.pace.next_at if origin.closed is None else -math.inf
-            heapq.heappush(self._heap, (at, next(self._order), origin))
+            at = -math.inf if origin.given_up else origin.pace.next_at
+            heapq.heappush(self._heap, (at, origin.last_turn, next(self._order), origin))
 
     def next_at(self) -> float | None:
         """Monotonic moment at which the next one may be asked; None when nobody stands in the queue."""
@@ -78,25 +96,26 @@ class Turns:
     def take(self, now: float) -> Origin | None:
         """The next origin that may be asked now; it leaves the queue."""
         while self._heap and self._heap[0][0] <= now:
-            origin = heapq.heappop(self._heap)[2]
+            origin = heapq.heappop(self._heap)[-1]
             origin.queued = False
-            if origin.closed is not None or origin.night.is_closing:
+            if origin.given_up or origin.night.is_closing:
                 return origin
             if origin.pace.in_flight >= origin.pace.concurrency:
-                continue  # comes back when one of its requests ends
-            if now < origin.pace.next_at:
+                self._parked[origin.key].append(origin)
+            elif now < origin.pace.next_at:
                 self.enter(origin)
             elif origin.night.in_flight >= self.share:
                 self._parked[origin.night].append(origin)
             elif origin.address is not None and not self.addresses.may_start(origin.address, origin.night.site.host_concurrency):
                 self._parked[origin.address].append(origin)
             else:
+                origin.last_turn = next(self._order)
                 return origin
         return None
 
     def wake(self, origin: Origin) -> None:
         """A request of this origin ended: it and whoever waited for its slot may stand in the queue again."""
         self.enter(origin)
-        for place in (origin.night, origin.address):
+        for place in (origin.key, origin.night, origin.address):
             for waiting in self._parked.pop(place, ()):
                 self.enter(waiting)

@@ -62,7 +62,8 @@ def backoff_s(attempt: int, delay_s: float) -> float:
 
 @dataclass
 class OriginPace:
-    """One origin's clockwork. `next_at` is the monotonic moment before which no request may start."""
+    """One origin's clockwork. `next_at` is the monotonic moment before which no request may start; `shut_because` says why
+    it is asked nothing more tonight, None while it may be asked."""
 
     delay_s: float
     max_delay_s: float
@@ -72,10 +73,17 @@ class OriginPace:
     latency_s: float = 0.0
     next_at: float = -math.inf
     in_flight: int = 0
+    shut_because: str | None = None
 
     @classmethod
     def of(cls, site: Site) -> OriginPace:
         return cls(site.delay_s, site.max_delay_s, site.concurrency)
+
+    def tighten(self, site: Site) -> None:
+        """Another site asks this origin too: the longer delay and the lower concurrency hold for both."""
+        self.delay_s = max(self.delay_s, site.delay_s)
+        self.max_delay_s = max(self.max_delay_s, site.max_delay_s)
+        self.concurrency = min(self.concurrency, site.concurrency)
 
     @property
     def spacing_s(self) -> float:

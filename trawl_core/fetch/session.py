@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +15,7 @@ from trawl_core.fetch.frontier import DELAYED, EVICTED, LEFT, WAITING, Frontier
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.night import Night
 from trawl_core.fetch.opening import known_urls, load_history, planned_urls, start_pass, take_over_captures
-from trawl_core.fetch.origins import Origin
+from trawl_core.fetch.origins import Turns
 from trawl_core.fetch.recording import Recorder
 from trawl_core.fetch.robots_cache import RobotsCache
 from trawl_core.fetch.spending import Spending
@@ -71,9 +70,7 @@ def own_fault(domain: str, error: Exception) -> TrawlError:
 class Session:
     """`outcome` is None until the night ended."""
 
-    def __init__(
-        self, job: CrawlJob, *, lake: Lake, work: Path, config: SitesConfig, clock: Clock, refetch: bool, wake: Callable[[Origin], None]
-    ) -> None:
+    def __init__(self, job: CrawlJob, *, lake: Lake, work: Path, config: SitesConfig, clock: Clock, refetch: bool, turns: Turns) -> None:
         """Lock the domain, salvage what a dead process left, and prepare the frontier.
 
         Raises LockedError when another run holds the domain, LakeError and its kin from the disk.
@@ -108,7 +105,7 @@ class Session:
                 asking=RobotsAsking(recorder, RobotsCache(self.state, config.product_token), clock),
                 spending=Spending(site.budget, self.state, ledger, clock),
                 clock=clock,
-                wake=wake,
+                turns=turns,
             )
             self._held = held.pop_all()
 
