@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from email.message import Message
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -16,7 +17,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from trawl_core.clock import SystemClock, crawl_date
+from trawl_core.clock import Clock, SystemClock, crawl_date
 from trawl_core.fetch.crawl import CrawlJob, CrawlOutcome, crawl
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.sites import SitesConfig, parse_sites
@@ -127,6 +128,28 @@ def serve() -> Iterator[Callable[..., LoopbackSite]]:
 
 
 @dataclass
+class QuickClock:
+    """Real time, but a sleep only turns the hands on."""
+
+    skipped_s: float = 0.0
+    moved: bool = True
+
+    def now(self) -> datetime:
+        return datetime.now(UTC) + timedelta(seconds=self.skipped_s)
+
+    def monotonic(self) -> float:
+        return time.monotonic() + self.skipped_s
+
+    def sleep(self, seconds: float) -> None:
+        self.skipped_s += seconds
+
+
+@pytest.fixture
+def quick_clock() -> QuickClock:
+    return QuickClock()
+
+
+@dataclass
 class CrawlRun:
     """One call of `crawl` and what it left."""
 
@@ -162,14 +185,20 @@ def run_crawl(tmp_path: Path) -> Callable[..., CrawlRun]:
     """Crawls loopback sites (or dicts of a site's keys with `domain` and `seeds`) `night` days from now into one lake."""
     lake = Lake(tmp_path / "lake")
 
-    def run(*sites: LoopbackSite | dict[str, Any], night: int = 0, settings: dict[str, Any] | None = None, **arguments: Any) -> CrawlRun:
+    def run(
+        *sites: LoopbackSite | dict[str, Any],
+        night: int = 0,
+        settings: dict[str, Any] | None = None,
+        clock: Clock | None = None,
+        **arguments: Any,
+    ) -> CrawlRun:
         entries, ports = [], []
         for site in sites:
             entry = {"domain": site.host, "seeds": [f"{site.root}/"]} if isinstance(site, LoopbackSite) else dict(site)
             ports.append(int(entry["seeds"][0].split(":")[2].split("/")[0]))
             entries.append({**entry, **(settings or {})})
         config = configure(entries, ports)
-        clock = SystemClock(timedelta(days=night))
+        clock = clock or SystemClock(timedelta(days=night))
         jobs = [CrawlJob(Partition(crawl_date(clock), site.domain), site) for site in config.sites]
         return CrawlRun(lake, crawl(jobs, lake=lake, work=tmp_path / "work", config=config, clock=clock, **arguments))
 

@@ -87,6 +87,7 @@ class Engine:
                 if due is not None and due <= now:
                     session.make_durable()
                 session.night.promote(self._clock.now().timestamp())
+                session.night.watch_time()
         self._give_work(now)
         self._finish_those_over()
         if self._open:

@@ -295,6 +295,11 @@ class Night:
 
     # time ----------------------------------------------------------------------------------------------------
 
+    def watch_time(self) -> None:
+        """Close when the minutes are over, also while every origin has to be waited for."""
+        if self.spending.seconds_left() <= 0:
+            self.is_closing = True
+
     def promote(self, now_s: float) -> None:
         """Retries that are due stand in line again."""
         for key in self.frontier.promote(now_s):

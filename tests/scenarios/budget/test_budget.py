@@ -35,6 +35,15 @@ def test_bytes(serve, run_crawl) -> None:
     assert _log(run, site)["budget"]["detail"] == "bytes 20000"
 
 
+def test_minutes_also_while_the_origin_has_to_be_waited_for(serve, run_crawl, quick_clock) -> None:
+    site = _large(serve)
+    site.routes["/robots.txt"] = b"User-agent: *\nCrawl-delay: 50\n"
+    run = run_crawl(site, settings={"budget": {"minutes": 2}, "sitemaps": "none"}, clock=quick_clock)
+    assert _log(run, site)["budget"]["detail"] == "minutes 2"
+    assert [path for path in site.paths() if path != "/robots.txt"] == ["/", "/p000"]
+    assert run.outcome(site.host).result.facts["seconds"] < 2 * 60 + 10
+
+
 def test_depth(serve, run_crawl) -> None:
     site = serve()
     site.routes = {"/": site.page("/p1"), "/p1": site.page("/p2"), "/p2": site.page("/p3"), "/p3": b"<p>too deep"}
