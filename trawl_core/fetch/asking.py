@@ -13,7 +13,7 @@ from trawl_core.clock import Clock
 from trawl_core.fetch.origins import Origin, RobotsVisit
 from trawl_core.fetch.politeness import backoff_s, retry_after_s
 from trawl_core.fetch.recording import Recorder
-from trawl_core.fetch.robots import robots_verdict
+from trawl_core.fetch.robots import MAX_BYTES, robots_verdict
 from trawl_core.fetch.robots_cache import MAX_REDIRECTS, Robots, RobotsCache
 from trawl_core.urls.normalize import origin_of
 from trawl_core.warc.captures import redirect_target
@@ -22,6 +22,8 @@ from trawl_core.warc.payload import decode_content
 
 # How long an origin may ask us to stay away (Retry-After) before the rest of its URLs is put off to another night.
 ORIGIN_WAIT_S = 300.0
+# Of a robots.txt as much is kept as its parser reads, and a little more, so that the parser sees that it was cut.
+MAX_KEPT_BYTES = MAX_BYTES + 1024
 
 
 class RobotsAsking:
@@ -59,7 +61,7 @@ class RobotsAsking:
             return self._failed(origin, exchange)
         body = b""
         if verdict == "parse":
-            body, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), self._recorder.site.max_decoded_bytes)
+            body, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), MAX_KEPT_BYTES)
         now = self._clock.now()
         digest = row["content_digest"]
         self._apply(origin, self._cache.put(origin.key, verdict, body, digest, now))
@@ -74,14 +76,15 @@ class RobotsAsking:
 
     def _failed(self, origin: Origin, exchange: Exchange) -> float | None:
         site = self._recorder.site
-        failures = origin.visit.failures + 1
+        failures, hop = origin.visit.failures + 1, origin.visit.hop
         origin.visit = RobotsVisit(f"{origin.key}/robots.txt", failures=failures)
         asked = retry_after_s(exchange.header("Retry-After"), exchange.header("Date"), self._clock.now(), site.max_retry_after_s)
         pause = max(asked or 0.0, backoff_s(failures, site.delay_s))
         final = exchange.outcome == "blocked_address"
         if final or failures >= site.attempts or pause > ORIGIN_WAIT_S:
             why = f"answered {exchange.status}" if exchange.status is not None else exchange.error or exchange.outcome
-            origin.closed = "blocked_address" if final else "robots_unavailable"
+            # Where its robots.txt leads to may be blocked without the origin being so.
+            origin.closed = "blocked_address" if final and hop == 0 else "robots_unavailable"
             origin.closed_because = f"{exchange.url}: {why}"
             return None
         return pause

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
+import sqlite3
+
 import pytest
 
 
@@ -66,6 +69,29 @@ def test_robots_redirects_without_end_allow(serve, run_crawl) -> None:
     run = run_crawl(site, settings={"sitemaps": "none"})
     assert run.captures(site.host, "robots").height == 6
     assert run.captures(site.host)["outcome"].to_list() == ["ok"]
+
+
+def test_robots_that_lead_inside_are_unavailable_and_the_urls_wait(serve, run_crawl) -> None:
+    site = serve()
+    inside = {"status": 301, "headers": {"Location": "http://169.254.169.254/robots.txt"}}
+    site.routes = {"/robots.txt": inside, "/": b"<p>home"}
+    run = run_crawl(site)
+    assert run.captures(site.host, "robots")["outcome"].to_list() == ["ok", "blocked_address"]
+    assert run.captures(site.host)["outcome"].to_list() == ["robots_unavailable"]
+    site.routes["/robots.txt"] = b""
+    assert run_crawl(site).captures(site.host)["outcome"].to_list() == ["robots_unavailable", "ok"]
+
+
+def test_only_the_part_of_a_huge_robots_that_counts_is_kept(serve, run_crawl, tmp_path) -> None:
+    site = serve()
+    rules = b"User-agent: *\nDisallow: /p\n" + b"# much ado\n" * 200_000 + b"Disallow: /\n"
+    coded = {"body": gzip.compress(rules), "headers": {"Content-Encoding": "gzip"}}
+    site.routes = {"/robots.txt": coded, "/": site.page("/p")}
+    run = run_crawl(site)
+    assert run.captures(site.host)["outcome"].to_list() == ["ok", "robots_denied"]
+    state = sqlite3.connect(next((tmp_path / "work").rglob("*.sqlite")))
+    assert state.execute("SELECT length(body) FROM robots").fetchone()[0] < 600 * 1024
+    state.close()
 
 
 def test_robots_rules_outlive_a_restart(serve, run_crawl) -> None:
