@@ -50,6 +50,8 @@ GROUPS = [
 SPELLINGS = [
     (b"\xef\xbb\xbfUser-agent: *\nDisallow: /", "/a", False),
     (b"\xef\xbbUser-agent: *\nDisallow: /", "/a", False),
+    (b"\xff\xfe" + "User-agent: *\nDisallow: /".encode("utf-16-le"), "/a", False),
+    (b"\xfe\xff" + "User-agent: *\r\nDisallow: /".encode("utf-16-be"), "/a", False),
     (b"User-agent: *\r\nDisallow: /a\r\n", "/a", False),
     (b"User-agent: *\rDisallow: /a\r", "/a", False),
     (b"User-agent \t:\t*  \n  Disallow\t:\t/a  # why", "/a", False),

@@ -111,6 +111,10 @@ def _select(body: bytes, product_token: str) -> RobotsRules:
 
 def _lines(body: bytes) -> list[str]:
     whole = body
+    for mark, codec in ((b"\xff\xfe", "utf-16-le"), (b"\xfe\xff", "utf-16-be")):
+        # An editor's accident, and its rules are meant all the same.
+        if whole.startswith(mark):
+            whole = whole[len(mark) :].decode(codec, "replace").encode()
     for bom in (b"\xef\xbb\xbf", b"\xef\xbb", b"\xef"):
         if whole.startswith(bom):
             whole = whole[len(bom) :]
