@@ -13,14 +13,19 @@ from trawl_core.changes.previous import Answer, answers_before, complete, decisi
 from trawl_core.changes.version import GONE, GOOD, MOVED, PageVersion, has_same_body
 from trawl_core.errors import LakeError
 from trawl_core.lake import tables
+from trawl_core.lake.earlier import build_after_earlier
 from trawl_core.lake.layout import Lake, Partition
 
 
 def detect_changes(lake: Lake, partition: Partition) -> tables.StageResult:
-    """Commit `changes` and `template_edits` of one crawl date and domain.
+    """Commit `changes` and `template_edits` of one crawl date and domain, after those of earlier dates that lack them.
 
-    Raises LakeError when the night has captures but no `pages` yet.
+    Raises LakeError when the night, or one of those, has captures but no `pages` yet.
     """
+    return build_after_earlier(lake, "changes", "captures", partition, lambda one: _detect(lake, one))
+
+
+def _detect(lake: Lake, partition: Partition) -> tables.StageResult:
     answers = decisive_answers(lake, partition)
     if answers and not tables.has(lake, "pages", partition):
         raise LakeError(

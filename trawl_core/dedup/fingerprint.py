@@ -15,6 +15,7 @@ from trawl_core.dedup.minhash import signature_of
 from trawl_core.dedup.params import PARAMS_ID
 from trawl_core.dedup.text import MINHASH_WIDTH, SIMHASH_WIDTH, comparison_bytes
 from trawl_core.lake import tables
+from trawl_core.lake.earlier import build_after_earlier
 from trawl_core.lake.layout import Lake, Partition
 
 # Partitions searched for an earlier fingerprint; a page is fetched at least once in 30 nights by default.
@@ -24,7 +25,14 @@ _VALUES = ("simhash", "minhash", "n_shingles", "bands")
 
 
 def fingerprint_pages(lake: Lake, partition: Partition) -> tables.StageResult:
-    """Commit `fingerprints` of one crawl date and domain; a page without tokens has a row with digests only."""
+    """Commit `fingerprints` of one crawl date and domain, after those of earlier dates whose pages have none.
+
+    A page without tokens has a row with digests only.
+    """
+    return build_after_earlier(lake, "fingerprints", "pages", partition, lambda one: _fingerprint_partition(lake, one))
+
+
+def _fingerprint_partition(lake: Lake, partition: Partition) -> tables.StageResult:
     pages = pl.from_arrow(
         tables.read(lake, "pages", partition, ["url", "capture_id", "body_capture_id", "fetch_status", "text", "text_sha256"])
     ).filter(pl.col("fetch_status").is_in([200, 304]))

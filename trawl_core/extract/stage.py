@@ -20,6 +20,7 @@ from trawl_core.extract.pool import ExtractorPool
 from trawl_core.extract.structured import body_items
 from trawl_core.extract.worker import Job
 from trawl_core.lake import Lake, Partition, tables
+from trawl_core.lake.earlier import build_after_earlier
 from trawl_core.lake.tables import StageResult
 from trawl_core.sites import Site
 from trawl_core.urls.scope import Scope
@@ -37,13 +38,18 @@ def extract_pages(
 ) -> StageResult:
     """Commit `pages` and `page_blocks` of a partition: one row for each capture with a body.
 
-    `pool` is shared with other partitions and then decides about workers and limit; without it the stage has its own.
+    Earlier dates of the domain that were archived and never extracted come first. `pool` is shared with other partitions and
+    then decides about workers and limit; without it the stage has its own.
     Facts: rows, by_status, carried, median_ms, problems (up to 10, by URL).
     """
+    with nullcontext(pool) if pool is not None else ExtractorPool(workers, page_limit_s=page_limit_s) as extractors:
+        return build_after_earlier(lake, "pages", "captures", partition, lambda one: _extract_partition(lake, one, site, extractors))
+
+
+def _extract_partition(lake: Lake, partition: Partition, site: Site, extractors: ExtractorPool) -> StageResult:
     captures = captures_with_body(lake, partition)
     builder = _Rows(lake, partition, site)
-    with nullcontext(pool) if pool is not None else ExtractorPool(workers, page_limit_s=page_limit_s) as extractors:
-        _extract(lake, partition, site, captures, builder, extractors)
+    _extract(lake, partition, site, captures, builder, extractors)
     pages, blocks = builder.tables()
     committed = tables.commit(lake, "page_blocks", partition, blocks), tables.commit(lake, "pages", partition, pages)
     return StageResult((committed[1], committed[0]), builder.facts())
@@ -167,10 +173,14 @@ class _Rows:
 
 
 def extract_structured(lake: Lake, partition: Partition, site: Site) -> StageResult:
-    """Commit `structured_data` of a partition from the archived bodies.
+    """Commit `structured_data` of a partition from the archived bodies, after that of earlier dates that lack it.
 
     Facts: rows, by_syntax, by_type (the ten commonest), invalid, problems (up to 10, by URL).
     """
+    return build_after_earlier(lake, "structured_data", "captures", partition, lambda one: _extract_items(lake, one, site))
+
+
+def _extract_items(lake: Lake, partition: Partition, site: Site) -> StageResult:
     problems: list[str] = []
     batches = list(_structured_batches(lake, partition, site, problems))
     data = pa.concat_tables(batches) if batches else tables.empty("structured_data")

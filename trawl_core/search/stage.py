@@ -16,6 +16,7 @@ import polars as pl
 import pyarrow as pa
 
 from trawl_core.lake import tables
+from trawl_core.lake.earlier import build_after_earlier
 from trawl_core.lake.layout import Lake, Partition
 from trawl_core.lake.schemas import EMBEDDING_DIM
 from trawl_core.lake.tables import StageResult
@@ -35,8 +36,13 @@ def embed_chunks(lake: Lake, partition: Partition, *, work: Path, threads: int =
 
     Pages of status 200 or 304 that have text are cut; a page with more than `MAX_CHUNKS_PER_PAGE` chunks keeps the
     first ones and is counted in the fact `pages_cut`. Vectors are saved to the cache as they are made, so a killed run
-    goes on where it was. Raises SearchError for a missing model or a damaged cache.
+    goes on where it was. Earlier dates of the domain whose pages were never cut come first. Raises SearchError for a missing
+    model or a damaged cache.
     """
+    return build_after_earlier(lake, "chunks", "pages", partition, lambda one: _embed_partition(lake, one, work, threads))
+
+
+def _embed_partition(lake: Lake, partition: Partition, work: Path, threads: int) -> StageResult:
     pages = _pages_with_text(lake, partition)
     extracted_at = _extraction_times(lake, partition, pages)
     pages_cut: set[str] = set()
