@@ -13,7 +13,7 @@ from datetime import date, timedelta
 import dagster as dg
 
 from trawl_assets.jobs import NIGHTLY, nightly, reprocess
-from trawl_assets.partitions import RANGE_END, RANGE_START, Key, ranges
+from trawl_assets.partitions import PARTITION, RANGE_END, RANGE_START, Key, covered, ranges
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Rest:
 
 def keys_of_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Key]:
     """The partition keys that a run covers; empty for a run over something else than date × domain."""
-    if single := run.tags.get("dagster/partition"):
+    if single := run.tags.get(PARTITION):
         return [Key.parse(single)] if "|" in single else []
     first, last = run.tags.get(RANGE_START), run.tags.get(RANGE_END)
     if not first or not last or "|" not in first:
@@ -92,4 +92,4 @@ def failures_of(instance: dg.DagsterInstance, run_id: str) -> list[str]:
 
 
 def names(rest: Sequence[Rest]) -> str:
-    return ", ".join(f"{one.tags[RANGE_START]} … {one.tags[RANGE_END]}" for one in rest)
+    return ", ".join(covered(one.tags) for one in rest)

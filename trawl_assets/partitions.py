@@ -7,7 +7,7 @@ taken out of sites.yaml keeps its history.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 
@@ -22,6 +22,7 @@ from trawl_core.sites import Site, SitesConfig, load_sites
 warnings.filterwarnings("ignore", category=dg.BetaWarning)
 warnings.filterwarnings("ignore", category=dg.PreviewWarning)
 
+PARTITION = "dagster/partition"
 RANGE_START = "dagster/asset_partition_range_start"
 RANGE_END = "dagster/asset_partition_range_end"
 SEPARATOR = "|"
@@ -125,4 +126,12 @@ def ranges(instance: dg.DagsterInstance, keys: Sequence[str], crawl_date: date, 
 
 
 def _tags(first: Key, last: Key) -> dict[str, str]:
+    """A single partition gets the tags that the UI gives it, so that the limit of one run a domain holds for it."""
+    if first == last:
+        return {PARTITION: str(first), f"{PARTITION}/crawl_date": first.crawl_date.isoformat(), f"{PARTITION}/domain": first.domain_key}
     return {RANGE_START: str(first), RANGE_END: str(last)}
+
+
+def covered(tags: Mapping[str, str]) -> str:
+    """The partition or the range that run tags name, for a person."""
+    return tags.get(PARTITION) or f"{tags[RANGE_START]} … {tags[RANGE_END]}"

@@ -8,7 +8,7 @@ import dagster as dg
 
 from trawl_assets.carry_on import keys_of_run, names, rest_of
 from trawl_assets.jobs import nightly, reprocess
-from trawl_assets.partitions import RANGE_START, Key, domain_keys, domains, domains_of, ranges, register
+from trawl_assets.partitions import Key, covered, domain_keys, domains, domains_of, ranges, register
 from trawl_assets.resources import Trawl
 from trawl_core.clock import crawl_date
 from trawl_core.lake import Partition
@@ -77,7 +77,7 @@ def recrawl_sensor(context: dg.SensorEvaluationContext, trawl: Trawl) -> dg.Sens
     attempt = {key: tried for key, tried, _ in requests}
     runs = [
         dg.RunRequest(
-            run_key=f"recrawl|{tags[RANGE_START]}|{max(attempt.values())}",
+            run_key=f"recrawl|{covered(tags)}|{max(attempt.values())}",
             tags={**tags, "trawl/crawl_date": today.isoformat()},
         )
         for tags in ranges(context.instance, list(attempt), today)
