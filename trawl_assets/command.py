@@ -37,9 +37,10 @@ def crawl(ctx: click.Context, crawl_date: date | None, domains: tuple[str, ...],
         try:
             night = run_night(home, clock, day=crawl_date, domains=domains, refetch=refetch, threads=threads)
         except DBAPIError as error:
+            home.check_writable()  # a full disk says so itself
             raise LakeError(
                 f"recording the run in {home.dagster_home}: {error.orig}. Is the disk full, or the home read-only? "
-                "Nothing stored before was changed."
+                "Nothing stored before was changed. Run the same command again when it can be written."
             ) from error
     rows = night_summary(Lake(home.lake_url), night.crawl_date, night.domains)
     if as_json:
