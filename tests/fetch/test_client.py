@@ -440,6 +440,26 @@ def test_threads_share_the_client(client: HttpClient, wire_server) -> None:
     assert server.connections <= 8
 
 
+def test_whichever_thread_asks_the_connection_is_kept(client: HttpClient, wire_server) -> None:
+    server = wire_server({"/": OK + length(b"x") + b"\r\nx"})
+    site = site_at(server.port)
+    for _ in range(5):
+        thread = threading.Thread(target=client.fetch, args=(server.url("/"), site))
+        thread.start()
+        thread.join()
+    assert server.connections == 1
+
+
+def test_closing_the_client_closes_what_waits(client: HttpClient, wire_server) -> None:
+    server = wire_server({"/": OK + length(b"x") + b"\r\nx"})
+    site = site_at(server.port)
+    assert client.fetch(server.url("/"), site).outcome == "ok"
+    client.close()
+    assert client.fetch(server.url("/"), site).outcome == "ok"
+    assert client.fetch(server.url("/"), site).outcome == "ok"
+    assert server.connections == 3
+
+
 TLS = Path(__file__).parent / "tls"
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import http.client
 import ssl
-import threading
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import cache
@@ -16,9 +14,10 @@ import urllib3.exceptions
 
 from trawl_core.clock import Clock
 from trawl_core.errors import FetchError
+from trawl_core.fetch.adapters import Adapters
 from trawl_core.fetch.connection import WireAdapter
 from trawl_core.fetch.guard import Resolver, SystemResolver, check_port
-from trawl_core.fetch.wire import MAX_HEAD_BYTES, Recording, Wire, WireResponse
+from trawl_core.fetch.wire import MAX_HEAD_BYTES, Recording, WireResponse
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import host_and_port
 from trawl_core.warc.exchange import Exchange
@@ -30,7 +29,6 @@ MAX_REDIRECT_BODY_BYTES = 64 * 1024
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _BLOCK_BYTES = 256 * 1024
-_SESSIONS_A_THREAD = 32
 _TRUNCATED_BY = {"timeout": "time", "connect_error": "disconnect", "truncated": "length"}
 _NO_HEADERS: Mapping[str, str] = {}
 
@@ -42,7 +40,7 @@ def _public_authorities() -> ssl.SSLContext:
 
 
 class HttpClient:
-    """Fetches for all sites and threads: each thread keeps one session a site, so connections are reused and never shared.
+    """Fetches for all sites; safe to call from several threads.
 
     `tls` is the context for certificate checks; by default certifi's authorities.
     """
@@ -50,11 +48,7 @@ class HttpClient:
     def __init__(self, *, user_agent: str, clock: Clock, resolver: Resolver | None = None, tls: ssl.SSLContext | None = None) -> None:
         self._user_agent = user_agent
         self._clock = clock
-        self._resolver = resolver or SystemResolver()
-        self._tls = tls or _public_authorities()
-        self._local = threading.local()
-        self._adapters: set[WireAdapter] = set()
-        self._lock = threading.Lock()
+        self._adapters = Adapters(resolver or SystemResolver(), tls or _public_authorities())
 
     def fetch(self, url: str, site: Site, *, headers: Mapping[str, str] = _NO_HEADERS, max_bytes: int | None = None) -> Exchange:
         """GET a normalised URL under the site's timeouts, network rules and size limit (`max_bytes` of payload, content coding kept).
@@ -69,19 +63,20 @@ class HttpClient:
             check_port(host_and_port(url)[1], site.network)
         except FetchError as error:
             return _failed(recording, error)
-        adapter = self._adapter(site)
         request = self._prepare(url, headers)
-        exchange = self._try(adapter, request, recording, site, limit)
-        if exchange.outcome == "connect_error" and not recording.connected and recording.first_byte_at is None:
-            exchange = self._try(adapter, request, self._record(url, site, deadline, limit), site, limit)
+        adapter = self._adapters.take(site)
+        try:
+            exchange = self._try(adapter, request, recording, site, limit)
+            if exchange.outcome == "connect_error" and not recording.connected and recording.first_byte_at is None:
+                exchange = self._try(adapter, request, self._record(url, site, deadline, limit), site, limit)
+        except BaseException:
+            adapter.close()
+            raise
+        self._adapters.give_back(site, adapter)
         return exchange
 
     def close(self) -> None:
-        """Close every connection of every thread."""
-        with self._lock:
-            adapters, self._adapters = self._adapters, set()
-        for adapter in adapters:
-            adapter.close()
+        self._adapters.close()
 
     def _record(self, url: str, site: Site, deadline: float, limit: int) -> Recording:
         return Recording(
@@ -94,24 +89,6 @@ class HttpClient:
             # Chunk headers and trailers may take as much again; who sends more is not sending a document.
             max_wire_bytes=2 * limit + MAX_HEAD_BYTES,
         )
-
-    def _adapter(self, site: Site) -> WireAdapter:
-        sessions: OrderedDict[tuple, WireAdapter] | None = getattr(self._local, "sessions", None)
-        if sessions is None:
-            sessions = self._local.sessions = OrderedDict()
-        key = (site.domain, site.network)
-        adapter = sessions.get(key)
-        if adapter is None:
-            adapter = sessions[key] = WireAdapter(Wire(site.network, self._resolver), self._tls)
-            with self._lock:
-                self._adapters.add(adapter)
-            if len(sessions) > _SESSIONS_A_THREAD:
-                _, oldest = sessions.popitem(last=False)
-                with self._lock:
-                    self._adapters.discard(oldest)
-                oldest.close()
-        sessions.move_to_end(key)
-        return adapter
 
     def _prepare(self, url: str, headers: Mapping[str, str]) -> requests.PreparedRequest:
         request = requests.PreparedRequest()

@@ -1,6 +1,6 @@
 """The connection under requests: it opens only to checked addresses and hands every byte to the wire's recording.
 
-An adapter belongs to one thread and one site. Before each exchange its `Wire` gets a fresh `Recording`, which the
+An adapter belongs to one site and to one exchange at a time. Before each exchange its `Wire` gets a fresh `Recording`, which the
 connection and the response obey.
 """
 
@@ -118,7 +118,7 @@ class WireAdapter(HTTPAdapter):
     def __init__(self, wire: Wire, tls: ssl.SSLContext) -> None:
         self.wire = wire
         self._tls = tls
-        # One thread uses it, so one connection an origin is enough, and a retry can't meet a second stale one.
+        # One exchange uses it at a time, so one connection an origin is enough, and a retry can't meet a second stale one.
         super().__init__(pool_connections=8, pool_maxsize=1)
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
