@@ -24,13 +24,12 @@ _FEEDS = ("application/rss+xml", "application/atom+xml")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A URL that a document names. `kind` is page or sitemap; `step` is what it adds to the link depth (0 for a meta refresh)."""
+    """A URL that a document names. `kind` is page or sitemap."""
 
     url: str
     kind: str = "page"
     text: str = ""
     nofollow: bool = False
-    step: int = 1
     from_page: bool = True
     last_modified: datetime | None = None
 
@@ -54,7 +53,7 @@ def discover(exchange: Exchange, kind: str, site: Site) -> tuple[Found, ...]:
 def _page(document: bytes, url: str, charset: str | None) -> Iterable[Found]:
     page = find_links(document, url, charset)
     if page.meta_refresh is not None and page.meta_refresh[0] < REFRESH_FOLLOWED_S:
-        yield Found(page.meta_refresh[1], step=0)
+        yield Found(page.meta_refresh[1])
     for link in page.links:
         yield Found(link.url, text=link.text, nofollow=link.nofollow)
 

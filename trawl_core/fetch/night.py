@@ -208,7 +208,7 @@ class Night:
         if target is not None and outcome is None:
             self._redirected(lease, row, target)
         for found in result.found:
-            self._enter(self._gate.offer(found, depth=lease.depth + found.step, via_id=row["capture_id"]))
+            self._enter(self._gate.offer(found, depth=lease.depth + 1, via_id=row["capture_id"]))
 
     def _judge(self, lease: Leased, exchange: Exchange, target: str | None, *, asked: bool) -> tuple[str | None, str | None]:
         """Outcome and error where the crawl knows better than one exchange; (None, None) mostly."""

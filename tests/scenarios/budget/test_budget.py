@@ -52,6 +52,14 @@ def test_depth(serve, run_crawl) -> None:
     assert _log(run, site)["depth"]["samples"] == [f"{site.root}/p3"]
 
 
+def test_depth_counts_refreshes_too(serve, run_crawl) -> None:
+    site = serve({"/robots.txt": b"", "/sitemap.xml": {"status": 404}})
+    site.fallback = lambda asked: f"<meta http-equiv=refresh content='0; url=/n{len(site.asked)}'>".encode()
+    run = run_crawl(site, settings={"budget": {"depth": 3, "pages": 50}})
+    assert run.captures(site.host)["depth"].to_list() == [0, 1, 2, 3]
+    assert _log(run, site)["depth"]["count"] == 1
+
+
 def test_frontier_cap_evicts_the_least_and_tells(serve, run_crawl) -> None:
     site = _large(serve)
     settings = {"budget": {"frontier": 20}, "priorities": [{"pattern": "/p05", "weight": 5.0}]}
