@@ -68,12 +68,14 @@ class Engine:
             while self._open:
                 self._turn()
         finally:
+            broken_off = list(self._open.values())
             # Only when something unforeseen ended the loop; the next call takes up what was durable.
-            for session in list(self._open.values()):
+            for session in broken_off:
                 self._fail(session, TrawlError(f"crawling {session.job.site.domain}: the run was broken off. Run the same command again."))
             for _ in self._workers:
                 self._tasks.put(None)
-            for worker in self._workers:
+            # A second Control-C acts at once: exchanges under way end with the process.
+            for worker in self._workers if not broken_off else ():
                 worker.join()
 
     def _turn(self) -> None:

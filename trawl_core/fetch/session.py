@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -148,7 +148,9 @@ class Session:
         """Give up without a commit: the state as of the last durable moment stays for the next call."""
         self.outcome = CrawlOutcome(self.job.partition, None, error)
         try:
-            self.night.recorder.abandon()
+            # What can't even be closed is salvaged by the next call all the same.
+            with suppress(OSError):
+                self.night.recorder.abandon()
         finally:
             self._held.close()
 

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 
 import polars as pl
 import pytest
@@ -51,3 +52,28 @@ def test_what_was_fetched_is_committed(serve, run_crawl, tmp_path, number) -> No
     assert rest.captures(site.host).filter(pl.col("outcome") == "ok")["url"].n_unique() == 201
     assert len(site.paths()) == len(set(site.paths()))
     assert verify(rest.lake) == []
+
+
+def test_a_second_signal_does_not_wait_for_a_slow_server(serve, run_crawl) -> None:
+    asked, ended, answered, ended_first = threading.Event(), threading.Event(), threading.Event(), []
+    site = serve()
+
+    def slow(request):
+        asked.set()
+        ended_first.append(ended.wait(timeout=10))
+        answered.set()
+        return b"<p>at last"
+
+    site.routes = {"/robots.txt": b"", "/": slow}
+
+    class SecondSignal(threading.Event):
+        def is_set(self) -> bool:
+            if asked.is_set():
+                raise KeyboardInterrupt
+            return False
+
+    with pytest.raises(KeyboardInterrupt):
+        run_crawl(site, stop=SecondSignal(), settings={"sitemaps": "none"})
+    ended.set()
+    answered.wait(timeout=10)
+    assert ended_first == [True]
