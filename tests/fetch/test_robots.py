@@ -160,7 +160,7 @@ def test_an_answer_about_rules(status: int, verdict: str) -> None:
     assert robots_verdict(status) == verdict
 
 
-@pytest.mark.parametrize("status", [None, 429, 500, 503, 599])
+@pytest.mark.parametrize("status", [None, 101, 304, 429, 500, 503, 599])
 def test_no_answer_about_rules(status: int | None) -> None:
     assert robots_verdict(status) == "unavailable"
 

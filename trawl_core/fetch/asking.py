@@ -55,8 +55,6 @@ class RobotsAsking:
             return None
         cut = exchange.truncated not in (None, "length")
         verdict = "unavailable" if cut else robots_verdict(exchange.status)
-        if exchange.status is not None and 300 <= exchange.status < 400:
-            verdict = "allow"  # more than five redirects, or one that leads nowhere: as good as no file
         if verdict == "unavailable":
             return self._failed(origin, exchange)
         body = b""

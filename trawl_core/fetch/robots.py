@@ -33,10 +33,10 @@ _FALSE_LINE_ENDS = re.compile("[\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 def robots_verdict(status: int | None) -> Literal["parse", "allow", "unavailable"]:
     """What an answer to /robots.txt means (section 2.3.1); `status` is the last hop's, None when no answer came.
 
-    `unavailable` means that nothing may be fetched for now; 429 counts as such, since it says "later", not "no rules".
-    A redirect that led nowhere (3xx) is like a missing file.
+    `unavailable` means that nothing may be fetched for now; 429 counts as such, since it says "later", not "no rules",
+    and 304, since nobody asked whether it was modified. A redirect that led nowhere (3xx) is like a missing file.
     """
-    if status is None or status == 429 or status >= 500:
+    if status is None or status < 200 or status in (304, 429) or status >= 500:
         return "unavailable"
     return "parse" if 200 <= status < 300 else "allow"
 
