@@ -85,3 +85,7 @@ def test_a_feed_found_as_a_page_is_read_as_a_feed() -> None:
 
 def test_what_only_claims_to_be_a_feed_names_nothing() -> None:
     assert _urls(_exchange(b"not a feed"), "feed") == []
+
+
+def test_a_stray_null_byte_hides_no_link() -> None:
+    assert _urls(_exchange(b"<html><body>\x00<a href=/after>a</a>", HTML)) == ["https://docs.example.org/after"]

@@ -14,7 +14,7 @@ _WINDOW = 4096
 _HEAD = 64 * 1024
 
 _SIGNATURES = (
-    (b"%PDF-", "application/pdf"),
+    (b"%PDF", "application/pdf"),  # without the hyphen it is a PDF that was cut there
     (b"\x1f\x8b\x08", "application/gzip"),
     (b"\x89PNG\r\n\x1a\n", "image/png"),
     (b"\xff\xd8\xff", "image/jpeg"),
@@ -43,6 +43,7 @@ _LEADING_MARKUP = re.compile(r"\s*(?:<!--.*?-->|<\?.*?\?>)", re.DOTALL)
 _XML_DOCTYPE = re.compile(r"\s*<!doctype\s+(?!html)[^>\[]*(?:\[.*?\])?\s*>", re.IGNORECASE | re.DOTALL)
 _XHTML_DOCTYPE = re.compile(r"<!doctype\s+html\s[^>]*xhtml", re.IGNORECASE)
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
+_MARKUP_START = re.compile(rb"[\s\x00]*<[!?A-Za-z]")
 _FEEDS = {"rss": "application/rss+xml", "feed": "application/atom+xml", "RDF": "application/rss+xml"}
 _TEXTUAL = re.compile(r"(?:text/.+|application/(?:(?:[\w.-]+\+)?(?:json|xml)|javascript|x-javascript|x-ndjson|yaml|x-yaml|toml|sql))$")
 
@@ -103,7 +104,8 @@ def _decode_head(head: bytes) -> str | None:
     sample = head[:_WINDOW]
     if sample[:2] in (b"<\x00", b"\x00<"):
         return head.decode("utf-16-le" if sample[:1] == b"<" else "utf-16-be", "replace")
-    return None if _BINARY.search(sample) else head.decode("latin-1")
+    # Markup with a stray control character is markup to browsers.
+    return None if _BINARY.search(sample) and not _MARKUP_START.match(sample) else head.decode("latin-1")
 
 
 def _markup_type(text: str, named: str | None) -> str | None:
