@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date
 
 import dagster as dg
 
 from trawl_assets.jobs import NIGHTLY, nightly, reprocess
-from trawl_assets.partitions import PARTITION, RANGE_END, RANGE_START, Key, covered, ranges
+from trawl_assets.partitions import covered, keys_behind, ranges
 
 
 @dataclass(frozen=True)
@@ -28,28 +28,9 @@ class Rest:
         return nightly.name if "warc_snapshot" in self.assets else reprocess.name
 
 
-def keys_of_run(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Key]:
-    """The partition keys that a run covers; empty for a run over something else than date × domain."""
-    if single := run.tags.get(PARTITION):
-        return [Key.parse(single)] if "|" in single else []
-    first, last = run.tags.get(RANGE_START), run.tags.get(RANGE_END)
-    if not first or not last or "|" not in first:
-        return []
-    start, end = Key.parse(first), Key.parse(last)
-    order = list(instance.get_dynamic_partitions("domain"))
-    if start.domain_key not in order or end.domain_key not in order:
-        return []
-    domains = order[order.index(start.domain_key) : order.index(end.domain_key) + 1]
-    return [Key(day, domain) for day in _days(start.crawl_date, end.crawl_date) for domain in domains]
-
-
-def _days(first: date, last: date) -> list[date]:
-    return [first + timedelta(days=number) for number in range((last - first).days + 1)]
-
-
 def rest_of(instance: dg.DagsterInstance, run: dg.DagsterRun) -> list[Rest]:
     """What to carry on after a failed run: nothing when nothing finished in its failed steps."""
-    keys = keys_of_run(instance, run)
+    keys = keys_behind(instance, run.tags)
     built = _built(instance, run)
     failed = {
         record.event_log_entry.step_key

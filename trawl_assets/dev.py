@@ -15,8 +15,6 @@ from types import FrameType
 import click
 
 from trawl_assets.demo import PORTS_FILE
-from trawl_assets.night import bury_the_dead, open_instance
-from trawl_assets.partitions import load_sites_or_none, register
 from trawl_core.errors import TrawlError, UsageError
 from trawl_core.home import Home
 
@@ -28,7 +26,11 @@ PATIENCE_S = 60.0
 def prepare(home: Home) -> None:
     """Everything that must be there before Dagster starts."""
     home.prepare().check_writable()
-    check_port(int(PORT))
+    check_port(PORT)
+    # These read sites.yaml when they are loaded, and a wrong one is told by main.
+    from trawl_assets.night import bury_the_dead, open_instance
+    from trawl_assets.partitions import load_sites_or_none, register
+
     with open_instance(home) as instance:
         bury_the_dead(instance)
         config = load_sites_or_none(home)
@@ -36,15 +38,17 @@ def prepare(home: Home) -> None:
             register(instance, config)
 
 
-def check_port(port: int) -> None:
+def check_port(port: str) -> None:
+    if not port.isdecimal() or not 1 <= int(port) <= 65_535:
+        raise UsageError(f"opening the UI on port {port!r}: TRAWL_PORT is a number from 1 to 65535.")
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind(("127.0.0.1", port))
+            probe.bind(("127.0.0.1", int(port)))
         except OSError as error:
             raise UsageError(
                 f"opening the UI on port {port}: {error.strerror}. Another `make dev` may be running; "
-                f"TRAWL_PORT={port + 1} make dev takes another port."
+                f"TRAWL_PORT={int(port) % 65_535 + 1} make dev takes another port."
             ) from error
 
 

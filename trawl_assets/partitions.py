@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, timedelta
 
 import dagster as dg
 
@@ -130,6 +130,22 @@ def _tags(first: Key, last: Key) -> dict[str, str]:
     if first == last:
         return {PARTITION: str(first), f"{PARTITION}/crawl_date": first.crawl_date.isoformat(), f"{PARTITION}/domain": first.domain_key}
     return {RANGE_START: str(first), RANGE_END: str(last)}
+
+
+def keys_behind(instance: dg.DagsterInstance, tags: Mapping[str, str]) -> list[Key]:
+    """The keys that run tags name, date by date; empty for a run over something else than date × domain."""
+    if single := tags.get(PARTITION):
+        return [Key.parse(single)] if SEPARATOR in single else []
+    first, last = tags.get(RANGE_START), tags.get(RANGE_END)
+    if not first or not last or SEPARATOR not in first:
+        return []
+    start, end = Key.parse(first), Key.parse(last)
+    order = list(instance.get_dynamic_partitions("domain"))
+    if start.domain_key not in order or end.domain_key not in order:
+        return []
+    names = order[order.index(start.domain_key) : order.index(end.domain_key) + 1]
+    days = (end.crawl_date - start.crawl_date).days + 1
+    return [Key(start.crawl_date + timedelta(days=number), name) for number in range(days) for name in names]
 
 
 def covered(tags: Mapping[str, str]) -> str:

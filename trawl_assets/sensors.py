@@ -6,9 +6,9 @@ from datetime import UTC, date, datetime, time
 
 import dagster as dg
 
-from trawl_assets.carry_on import keys_of_run, names, rest_of
+from trawl_assets.carry_on import names, rest_of
 from trawl_assets.jobs import nightly, reprocess
-from trawl_assets.partitions import Key, covered, domain_keys, domains, domains_of, ranges, register
+from trawl_assets.partitions import Key, covered, domain_keys, domains, domains_of, keys_behind, ranges, register
 from trawl_assets.resources import Trawl
 from trawl_core.clock import crawl_date
 from trawl_core.lake import Partition
@@ -55,7 +55,8 @@ def recrawl_sensor(context: dg.SensorEvaluationContext, trawl: Trawl) -> dg.Sens
         return dg.SkipReason(f"the nightly schedule comes first; this sensor looks after {NIGHT_STARTS:%H:%M} UTC.")
     register(context.instance, trawl.config)
     taken, attempts, canceled = _runs_of(context.instance, today)
-    requests, reasons = [], []
+    requested: dict[str, int] = {}
+    reasons = []
     for key in domain_keys(trawl.config):
         partition_key = str(Key(today, key))
         due = sum(due_tonight(trawl.lake, Partition(today, domain), trawl.config.site(domain)) for domain in domains_of(key, trawl.config))
@@ -71,17 +72,14 @@ def recrawl_sensor(context: dg.SensorEvaluationContext, trawl: Trawl) -> dg.Sens
         elif not due:
             reasons.append(f"{key}: nothing is due")
         else:
-            requests.append((key, tried, due))
-    if not requests:
+            requested[key] = tried
+    if not requested:
         return dg.SkipReason("; ".join(reasons) or "sites.yaml names no site yet.")
-    attempt = {key: tried for key, tried, _ in requests}
-    runs = [
-        dg.RunRequest(
-            run_key=f"recrawl|{covered(tags)}|{max(attempt.values())}",
-            tags={**tags, "trawl/crawl_date": today.isoformat()},
-        )
-        for tags in ranges(context.instance, list(attempt), today)
-    ]
+    runs = []
+    for tags in ranges(context.instance, list(requested), today):
+        attempt = max(requested[key.domain_key] for key in keys_behind(context.instance, tags))
+        run_key = f"recrawl|{covered(tags)}|{attempt}"  # Dagster never takes a key twice
+        runs.append(dg.RunRequest(run_key=run_key, tags={**tags, "trawl/crawl_date": today.isoformat()}))
     return dg.SensorResult(run_requests=runs)
 
 
@@ -99,10 +97,10 @@ def _runs_of(instance: dg.DagsterInstance, today: date) -> tuple[set[str], Count
     failed: Counter[str] = Counter()
     canceled: set[str] = set()
     for run in instance.get_runs(dg.RunsFilter(statuses=UNFINISHED)):
-        taken.update(str(key) for key in keys_of_run(instance, run))
+        taken.update(str(key) for key in keys_behind(instance, run.tags))
     ended = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED], job_name=nightly.name)
     for run in instance.get_runs(ended, limit=NEWEST_RUNS):
-        keys = [str(key) for key in keys_of_run(instance, run) if key.crawl_date == today]
+        keys = [str(key) for key in keys_behind(instance, run.tags) if key.crawl_date == today]
         if run.status == dg.DagsterRunStatus.FAILURE:
             failed.update(keys)
         else:
