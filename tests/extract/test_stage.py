@@ -78,8 +78,27 @@ def test_running_again_gives_the_same_bytes(lake, night, site, pool):
     extract_pages(lake, partition, site, pool=pool)
     names = [lake.table_name(table, partition) for table in ("pages", "page_blocks")]
     before = [lake.local_path(name).read_bytes() for name in names]
-    extract_pages(lake, partition, site, pool=pool)
+    assert extract_pages(lake, partition, site, pool=pool).facts["kept"] == 5
     assert [lake.local_path(name).read_bytes() for name in names] == before
+
+
+def test_running_again_extracts_what_is_new_and_what_another_version_made(lake, night, site, pool):
+    first = night(0)
+    first.get(URL + "a", html("Alpha"))
+    partition = first.commit()
+    extract_pages(lake, partition, site, pool=pool)
+    old = tables.read(lake, "pages", partition).to_pylist()
+    tables.commit(lake, "pages", partition, [{**row, "text": "stale", "extractor_version": "0"} for row in map(_columns, old)])
+    again = extract_pages(lake, partition, site, pool=pool)
+    assert again.facts["kept"] == 0
+    assert tables.read(lake, "pages", partition).column("text").to_pylist() == [old[0]["text"]]
+    lake.delete(lake.table_name("page_blocks", partition))
+    assert extract_pages(lake, partition, site, pool=pool).facts["kept"] == 0
+    assert tables.count(lake, "page_blocks", partition)
+
+
+def _columns(row):
+    return {name: value for name, value in row.items() if name not in ("crawl_date", "domain")}
 
 
 @pytest.fixture
@@ -181,7 +200,14 @@ def test_a_lost_archive_is_a_row_with_its_reason(lake, night, site, pool):
 
 def test_a_partition_without_captures_gives_empty_tables(lake, night, site):
     partition = night(0).commit()
-    assert extract_pages(lake, partition, site).facts == {"rows": 0, "by_status": {}, "carried": 0, "median_ms": None, "problems": []}
+    assert extract_pages(lake, partition, site).facts == {
+        "rows": 0,
+        "by_status": {},
+        "carried": 0,
+        "kept": 0,
+        "median_ms": None,
+        "problems": [],
+    }
     assert tables.has(lake, "pages", partition)
     assert tables.has(lake, "page_blocks", partition)
     assert extract_structured(lake, partition, site).facts["rows"] == 0

@@ -17,8 +17,8 @@ import xxhash
 from trawl_core.extract.page import EXTRACTOR_VERSION
 from trawl_core.lake import Lake, Partition, tables
 
-# Failures that say more of the machine that night than of the body.
-_NOT_CARRIED = ("timeout", "error")
+# Failures that say more of the machine that night, or of the site's limits, than of the body.
+_NOT_CARRIED = ("timeout", "error", "too_large")
 
 
 def earlier_extractions(
@@ -36,6 +36,17 @@ def earlier_extractions(
             found[key] = row, blocks.get(row["capture_id"], [])
         missing -= set(rows)
     return found
+
+
+def kept_extractions(
+    lake: Lake, partition: Partition, wanted: Iterable[tuple[str, str]]
+) -> dict[tuple[str, str], tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """The same of what this partition holds already: a second run of a night extracts only what is new to it."""
+    if not tables.has(lake, "page_blocks", partition):
+        return {}
+    rows = {key: row for key, row in _rows_of(lake, partition, set(wanted)).items() if row["capture_id"] == key[0]}
+    blocks = _blocks_of(lake, partition, [row["capture_id"] for row in rows.values()])
+    return {key: (row, blocks.get(row["capture_id"], [])) for key, row in rows.items()}
 
 
 def _rows_of(lake: Lake, partition: Partition, wanted: set[tuple[str, str]]) -> dict[tuple[str, str], dict[str, Any]]:

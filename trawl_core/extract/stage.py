@@ -40,7 +40,7 @@ def extract_pages(
 
     Earlier dates of the domain that were archived and never extracted come first. `pool` is shared with other partitions and
     then decides about workers and limit; without it the stage has its own.
-    Facts: rows, by_status, carried, median_ms, problems (up to 10, by URL).
+    Facts: rows, by_status, carried, kept (rows of an earlier run of this partition), median_ms, problems (up to 10, by URL).
     """
     with nullcontext(pool) if pool is not None else ExtractorPool(workers, page_limit_s=page_limit_s) as extractors:
         return build_after_earlier(lake, "pages", "captures", partition, lambda one: _extract_partition(lake, one, site, extractors))
@@ -64,9 +64,13 @@ def _extract(
         by_body.setdefault((body_capture_id(capture), capture["url"]), []).append(capture)
     own = {(capture["capture_id"], capture["url"]) for capture in captures if capture["warc_type"] != "revisit"}
     earlier = carry.earlier_extractions(lake, partition, set(by_body) - own)
+    kept = carry.kept_extractions(lake, partition, own)
     jobs = []
     for key, sharing in by_body.items():
-        if key in earlier:
+        if key in kept:
+            for capture in sharing:
+                builder.add_kept(capture, *kept[key])
+        elif key in earlier:
             row, blocks = earlier[key]
             for capture in sharing:
                 builder.add_carried(capture, row, blocks)
@@ -74,7 +78,7 @@ def _extract(
             # The response itself where it is among them: a revisit of the same night refers to it.
             source = next((capture for capture in sharing if capture["warc_type"] != "revisit"), sharing[0])
             jobs.append(Job(str(len(jobs)), source, site.max_decoded_bytes))
-    sharing_of = [sharing for key, sharing in by_body.items() if key not in earlier]
+    sharing_of = [sharing for key, sharing in by_body.items() if key not in earlier and key not in kept]
     for answer in extractors.run(lake, jobs):
         if answer.page is not None:
             for capture in sharing_of[int(answer.key)]:
@@ -94,24 +98,25 @@ class _Rows:
         self._page_batches: list[pa.Table] = []
         self._block_batches: list[pa.Table] = []
         self._by_status: Counter[str] = Counter()
+        self._kept = 0
         self._milliseconds: list[float] = []
         self._problems: list[str] = []
 
     def add_page(self, capture: dict[str, Any], page: Page) -> None:
         columns = page.columns()
-        carried = capture["warc_type"] == "revisit" and capture["refers_to_url"] == capture["url"]
         blocks = [
             {"position": block.position, "hash": block.hash, "heading": block.heading, "text": block.text, "in_main": block.in_main}
             for block in page.blocks
         ]
-        self._add(capture, columns, blocks, carried=carried)
+        self._add(capture, columns, blocks, carried=_is_unchanged(capture))
 
     def add_carried(self, capture: dict[str, Any], row: dict[str, Any], blocks: list[dict[str, Any]]) -> None:
-        columns = {name: row[name] for name in _FROM_BODY}
-        if columns["page_type"] not in _PAGE_TYPES:
-            columns["page_type"] = "html"  # the only type that a schema of sites.yaml renames
-        kept = [{name: block[name] for name in ("position", "hash", "heading", "text", "in_main")} for block in blocks]
-        self._add(capture, columns, kept, carried=True)
+        self._add(capture, _from_body(row), _without_place(blocks), carried=True)
+
+    def add_kept(self, capture: dict[str, Any], row: dict[str, Any], blocks: list[dict[str, Any]]) -> None:
+        self._kept += 1
+        columns = {**_from_body(row), "extract_ms": row["extract_ms"]}
+        self._add(capture, columns, _without_place(blocks), carried=_is_unchanged(capture))
 
     def _add(self, capture: dict[str, Any], columns: dict[str, Any], blocks: list[dict[str, Any]], carried: bool) -> None:
         if carried:
@@ -167,9 +172,26 @@ class _Rows:
             "rows": self._by_status.total(),
             "by_status": dict(sorted(self._by_status.items())),
             "carried": self._by_status["carried"],
+            "kept": self._kept,
             "median_ms": round(median(self._milliseconds), 1) if self._milliseconds else None,
             "problems": sorted(self._problems)[:_MAX_PROBLEMS],
         }
+
+
+def _is_unchanged(capture: dict[str, Any]) -> bool:
+    return capture["warc_type"] == "revisit" and capture["refers_to_url"] == capture["url"]
+
+
+def _from_body(row: dict[str, Any]) -> dict[str, Any]:
+    """The columns of a stored row that its body gave; a page type that a schema of sites.yaml named is taken back."""
+    columns = {name: row[name] for name in _FROM_BODY}
+    if columns["page_type"] not in _PAGE_TYPES:
+        columns["page_type"] = "html"
+    return columns
+
+
+def _without_place(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{name: block[name] for name in ("position", "hash", "heading", "text", "in_main")} for block in blocks]
 
 
 def extract_structured(lake: Lake, partition: Partition, site: Site) -> StageResult:
