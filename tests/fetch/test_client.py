@@ -12,11 +12,14 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from trawl_core.clock import SystemClock
 from trawl_core.fetch.client import MAX_REDIRECT_BODY_BYTES, HttpClient
 from trawl_core.sites import Site
 from trawl_core.warc.exchange import Exchange
+from trawl_core.warc.http_message import parse_response
 
 BODY = b"<!doctype html><title>Reef</title>" + b"".join(b"<p>coral number %d</p>\n" % n for n in range(300))
 ZIPPED = gzip.compress(BODY, mtime=0)
@@ -170,6 +173,45 @@ def test_answers_that_end_too_early(exchange_with, name: str) -> None:
     else:
         assert exchange.payload
         assert BODY.startswith(exchange.payload)
+
+
+ODD_CHUNKS = {
+    "line feeds": (b"5\nhello\n1e\n" + b"x" * 30 + b"\n0\n\n", b"hello" + b"x" * 30, None),
+    "no line end behind a chunk": (b"5\r\nhello5\r\nworld0\r\n\r\n", b"helloworld", None),
+    "padded sizes": (b"0005  \r\nhello\r\n00000\r\n\r\n", b"hello", None),
+    "an empty line too much": (b"5\r\nhello\r\n\r\n0\r\n\r\n", b"hello", "unspecified"),
+    "not chunked at all": (b"<p>plain\n", b"<p>plain\n", "unspecified"),
+    "negative": (b"-5\r\nhello\r\n0\r\n\r\n", b"-5\r\n", "unspecified"),
+    "a size cut": (b"1", b"1", "disconnect"),
+    "larger than any disk": (b"F" * 40 + b"\r\nhello", b"hello", "disconnect"),
+}
+
+
+@pytest.mark.parametrize("name", ODD_CHUNKS)
+def test_odd_chunks_are_read_as_the_archive_reads_them(exchange_with, name: str) -> None:
+    framing, payload, reason = ODD_CHUNKS[name]
+    exchange = exchange_with(then_close(OK + CHUNKED + b"\r\n" + framing))
+    assert (exchange.payload, exchange.truncated) == (payload, reason)
+    assert parse_response(exchange.response_bytes).payload == payload
+
+
+@given(st.lists(st.sampled_from([b"5", b"0", b"a", b"\r\n", b"\n", b"\r", b"hello", b";x=y", b" ", b"-", b"G"]), max_size=14))
+@settings(max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_framing_is_read_as_the_archive_reads_it(client: HttpClient, echo_server, pieces: list[bytes]) -> None:
+    echo_server.answers["/"] = then_close(OK + CHUNKED + b"\r\n" + b"".join(pieces))
+    exchange = client.fetch(echo_server.url("/"), site_at(echo_server.port))
+    assert parse_response(exchange.response_bytes).payload == exchange.payload
+
+
+@pytest.fixture
+def echo_server(wire_server):
+    """One server whose answer the test changes."""
+    return wire_server({})
+
+
+def test_only_the_last_transfer_coding_frames(exchange_with) -> None:
+    exchange = exchange_with(then_close(OK + b"Transfer-Encoding: chunked, identity\r\n\r\n5\r\nhello"))
+    assert parse_response(exchange.response_bytes).payload == exchange.payload == b"5\r\nhello"
 
 
 def test_a_reset_keeps_what_came(exchange_with) -> None:

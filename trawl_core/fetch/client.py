@@ -21,6 +21,7 @@ from trawl_core.fetch.wire import MAX_HEAD_BYTES, Recording, WireResponse
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import host_and_port
 from trawl_core.warc.exchange import Exchange
+from trawl_core.warc.http_message import dechunk
 from trawl_core.warc.payload import CUT, LENGTH, content_fault
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
@@ -116,6 +117,9 @@ class HttpClient:
         if response.status in _REDIRECTS:
             limit = min(limit, MAX_REDIRECT_BODY_BYTES)
         payload, truncated, problem = _read_payload(response, limit)
+        if response.chunked and truncated not in (None, "length"):
+            # What is left of broken framing is read as the archive's readers will read it.
+            payload, _ = dechunk(bytes(response.reader.received[response.head_start + response.head_length : response.reader.consumed]))
         reusable = truncated is None and not response.will_close and not response.reader.surplus
         response.close()
         if reusable:
@@ -185,7 +189,7 @@ def _check_coding(exchange: Exchange, max_decoded_bytes: int) -> tuple[str | Non
         return CUT, f"the {coding} stream ends too early or is damaged."
     if reason in (None, LENGTH):
         return None, None
-    return None, f"Content-Encoding says {coding}, but the payload is {reason}; it is kept as it came."
+    return None, f"Content-Encoding says {coding}: {reason}; the payload is kept as it came."
 
 
 def _outcome(status: int, truncated: str | None) -> str:

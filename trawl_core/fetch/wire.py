@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import http.client
 import io
-import re
 import socket
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -19,10 +18,10 @@ from trawl_core.errors import FetchError
 from trawl_core.fetch.guard import Resolver
 from trawl_core.fetch.head import ResponseHead, parse_head
 from trawl_core.sites import NetworkAccess, Timeout
+from trawl_core.warc.http_message import CHUNK_SIZE
 
 MAX_HEAD_BYTES = 256 * 1024
 _READ_BYTES = 64 * 1024
-_CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,15})[ \t]*(?:;.*)?\r?\n", re.DOTALL)
 
 
 @dataclass
@@ -164,6 +163,15 @@ class WireReader(io.BufferedIOBase):
                 break
         return self._take(min(limit, (end + 1 if end >= 0 else len(self.received)) - self.consumed))
 
+    def skip_line_end(self) -> None:
+        """Take CR LF or LF when that comes next."""
+        while bytes(self.received[self.consumed : self.consumed + 2]) in (b"", b"\r") and self._fill():
+            pass
+        for line_end in (b"\r\n", b"\n"):
+            if self.received.startswith(line_end, self.consumed):
+                self._take(len(line_end))
+                return
+
     def close(self) -> None:
         if not self.closed:
             self._raw.close()
@@ -220,9 +228,16 @@ class WireResponse(http.client.HTTPResponse):
     def _invalid(self, reason: str) -> FetchError:
         return FetchError("invalid_http", f"fetching {self._url}: {reason}.")
 
+    def _get_chunk_left(self) -> int | None:
+        """Behind a chunk http.client takes two bytes whatever they are."""
+        if self.chunk_left == 0:
+            self.reader.skip_line_end()
+            self.chunk_left = None
+        return super()._get_chunk_left()
+
     def _read_next_chunk_size(self) -> int:
         """http.client would take `-1`, `+5` and `1_0` for sizes."""
-        match = _CHUNK_SIZE.fullmatch(self.fp.readline(MAX_HEAD_BYTES))
+        match = CHUNK_SIZE.fullmatch(self.fp.readline(MAX_HEAD_BYTES))
         if match is None:
             raise ValueError("not a chunk size")
         return int(match[1], 16)

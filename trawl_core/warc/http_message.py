@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 _HEAD_END = re.compile(rb"\n\r?\n")
 _STATUS = re.compile(rb"HTTP/\d(?:\.\d)?[ \t]+(\d{3})(?:[ \t]+(.*?))?[ \t]*\r?(?:\n|\Z)")
-_CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]+)[ \t]*(?:;[^\n]*)?\r?\n")
+CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]+)[ \t]*(?:;[^\n]*)?\r?\n")
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,8 @@ def parse_response(block: bytes) -> Message:
     headers = parse_headers(head)
     payload = block[len(head) :]
     codings = ",".join(value for name, value in headers if name.lower() == "transfer-encoding").lower()
-    if "chunked" in codings:
+    # Only the last coding frames the message (RFC 9112 section 6.3).
+    if codings.replace(",", " ").split()[-1:] == ["chunked"]:
         payload, fault = dechunk(payload)
         if fault:
             faults.append(fault)
@@ -74,7 +75,7 @@ def dechunk(body: bytes) -> tuple[bytes, str | None]:
     parts: list[bytes] = []
     position = 0
     while True:
-        size_line = _CHUNK_SIZE.match(body, position)
+        size_line = CHUNK_SIZE.match(body, position)
         if not size_line:
             if position == 0 and body:
                 return body, "Transfer-Encoding says chunked, the body is not"
