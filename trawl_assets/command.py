@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from datetime import date
 
 import click
@@ -10,7 +11,7 @@ from sqlalchemy.exc import DBAPIError
 from trawl_core.cli.options import date_option, domain_option, json_option
 from trawl_core.cli.output import print_json, print_rows
 from trawl_core.clock import clock_from_env
-from trawl_core.errors import LakeError
+from trawl_core.errors import LakeError, explain_os_error
 from trawl_core.home import Home
 from trawl_core.lake import Lake
 
@@ -37,6 +38,8 @@ def crawl(ctx: click.Context, crawl_date: date | None, domains: tuple[str, ...],
         try:
             night = run_night(home, clock, day=crawl_date, domains=domains, refetch=refetch, threads=threads)
         except DBAPIError as error:
+            if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_FULL":
+                raise explain_os_error(OSError(errno.ENOSPC, ""), "recording the run in", home.dagster_home) from error
             home.check_writable()  # a full disk says so itself
             raise LakeError(
                 f"recording the run in {home.dagster_home}: {error.orig}. Is the disk full, or the home read-only? "
