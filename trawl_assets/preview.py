@@ -33,7 +33,7 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
 def stage_metadata(lake: Lake, results: Iterable[StageResult], partitions: Iterable[Partition]) -> dict[str, Any]:
     """Row count, bytes, facts and sample rows of stage results."""
     results = list(results)
-    metadata: dict[str, Any] = dict(_facts(results))
+    metadata: dict[str, Any] = {}
     main = [result.committed[0] for result in results if result.committed]
     if main:
         metadata["dagster/row_count"] = sum(committed.rows for committed in main)
@@ -44,17 +44,20 @@ def stage_metadata(lake: Lake, results: Iterable[StageResult], partitions: Itera
         for committed in (extra for result in results for extra in result.committed[1:]):
             name = f"{committed.name.split('/', 1)[0]}_rows"
             metadata[name] = metadata.get(name, 0) + committed.rows
-    return metadata
+    return {**metadata, **dict(_facts(results))}
 
 
 def _facts(results: list[StageResult]) -> Iterator[tuple[str, Any]]:
+    """Facts of one result as they are; of several, counts are added and anything else is listed."""
     merged: dict[str, list[Any]] = {}
     for result in results:
         for name, value in result.facts.items():
-            if value is not None:
-                merged.setdefault(name, []).append(value)
+            found = list(value) if isinstance(value, (list, tuple)) else [] if value is None else [value]
+            merged.setdefault(name, []).extend(found)
     for name, values in merged.items():
-        if all(isinstance(value, (int, float)) and not isinstance(value, bool) for value in values):
+        if not values:
+            yield name, "none"
+        elif all(isinstance(value, int) and not isinstance(value, bool) for value in values):
             yield name, sum(values)
         elif len(values) == 1 and isinstance(values[0], (str, int, float)):
             yield name, values[0]

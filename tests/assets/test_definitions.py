@@ -71,7 +71,16 @@ def test_edges_follow_the_flow() -> None:
     assert upstream("faiss_index") == {"chunks", "duplicates"}
     assert upstream("changes") == {"warc_snapshot", "pages", "structured_data", "fingerprints"}
     assert upstream("url_history") == {"warc_snapshot", "changes"}
-    assert upstream("catalog") == set(NODES) - {"catalog"}
+    assert upstream("catalog") == {"crawl_report", "faiss_index"}
+
+
+def test_the_catalog_waits_for_every_table() -> None:
+    behind, todo = set(), ["catalog"]
+    while todo:
+        found = upstream(todo.pop()) - behind
+        behind |= found
+        todo += found
+    assert behind == set(NODES) - {"catalog"}
 
 
 def test_blocking_checks_block_and_warnings_do_not() -> None:

@@ -2,18 +2,14 @@
 
 import dagster as dg
 
-from trawl_assets.assets.changes import changes, crawl_report, url_history
-from trawl_assets.assets.crawl import crawl_plan, warc_snapshot
-from trawl_assets.assets.duplicates import duplicates, fingerprints
-from trawl_assets.assets.extraction import pages, structured_data
-from trawl_assets.assets.search import chunks, faiss_index
+from trawl_assets.assets.changes import crawl_report
+from trawl_assets.assets.search import faiss_index
 from trawl_assets.assets.specs import OWNERS, settled
 from trawl_assets.resources import Trawl
 from trawl_core.lake.catalog import build_catalog
 
-_UPSTREAM = [
-    crawl_plan, warc_snapshot, pages, structured_data, fingerprints, duplicates, changes, url_history, chunks, faiss_index, crawl_report,
-]  # fmt: skip
+# The last of each night's branches: what is behind them has been built when they have.
+_LAST = [crawl_report, faiss_index]
 
 
 @dg.asset(
@@ -21,7 +17,7 @@ _UPSTREAM = [
     group_name="catalog",
     kinds={"duckdb"},
     owners=OWNERS,
-    deps=_UPSTREAM,
+    deps=_LAST,
     automation_condition=settled,
 )
 def catalog(context: dg.AssetExecutionContext, trawl: Trawl) -> dg.MaterializeResult:
