@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 import subprocess
 import sys
 from datetime import UTC, date, datetime
@@ -97,6 +98,16 @@ def test_partitions_are_listed_also_for_ipv6_hosts(lake: Lake) -> None:
     tables.commit(lake, "duplicates", Partition(DAY), [])
     assert lake.partitions("pages") == [six]
     assert lake.partitions("duplicates") == [Partition(DAY)]
+
+
+def test_a_lake_goes_to_other_processes_with_the_options_of_its_url(tmp_path: Path) -> None:
+    given = "s3://key:secret@bucket/lake?region=eu-west-1&endpoint_override=127.0.0.1:9"
+    store = pickle.loads(pickle.dumps(Lake(given)))
+    assert (store.location, store.root, store.is_local) == (given, "bucket/lake", False)
+    assert store.fs.region == "eu-west-1"
+    assert "secret" not in store.url
+    local = Lake(tmp_path.as_uri())
+    assert pickle.loads(pickle.dumps(local)).local_path("x") == tmp_path / "x"
 
 
 def test_a_lock_is_held_against_other_processes_and_dies_with_its_own(lake: Lake) -> None:

@@ -116,7 +116,7 @@ class ExtractorPool:
                 if len(worker.jobs) < queued and worker.done + len(worker.jobs) < self._pages_per_worker:
                     job = pending.popleft()
                     try:
-                        worker.connection.send((lake.url, job))
+                        worker.connection.send((lake.location, job))
                     except OSError:
                         pending.appendleft(job)  # it died while idle; its end is seen when its connection is read
                         continue

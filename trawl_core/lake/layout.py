@@ -57,6 +57,7 @@ class Lake:
 
     def __init__(self, root: str | Path) -> None:
         text = str(root)
+        self._given = text
         try:
             if "://" in text:
                 self.fs, self.root = pafs.FileSystem.from_uri(text)
@@ -66,14 +67,20 @@ class Lake:
             raise LakeError(f"opening the lake at {text}: {error}. TRAWL_LAKE is a folder or a URL like s3://bucket/prefix.") from error
 
     def __reduce__(self) -> tuple[type[Lake], tuple[str]]:
-        return type(self), (self.url,)
+        return type(self), (self.location,)
 
     @property
     def is_local(self) -> bool:
         return isinstance(self.fs, pafs.LocalFileSystem)
 
     @property
+    def location(self) -> str:
+        """What opens this lake again in another process: its URL as given, with options such as `endpoint_override`."""
+        return self.root if self.is_local else self._given
+
+    @property
     def url(self) -> str:
+        """The lake's name in messages: without options, which may hold credentials."""
         return self.root if self.is_local else f"{self.fs.type_name}://{self.root}"
 
     # names -------------------------------------------------------------------------------------------------
