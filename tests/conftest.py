@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -111,3 +112,50 @@ def new_home(tmp_path: Path) -> Iterator[Callable[..., TrialHome]]:
     yield make
     for home in homes:
         home.close()
+
+
+@dataclass(frozen=True)
+class SmallDisk:
+    """A tmpfs at `folder`; `inside` starts a command where it is mounted. Sizes and options are those of mount(8)."""
+
+    folder: Path
+    inside: tuple[str, ...] = ()
+
+    def remount(self, options: str) -> None:
+        subprocess.run([*self.inside, "mount", "-o", f"remount,{options}", self.folder], check=True)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Callable[[str], SmallDisk]]:
+    """Mounts a tmpfs of a size: as root, else in a user namespace of its own. Where neither is allowed the test says so and does not run."""
+    undo: list[Callable[[], object]] = []
+
+    def make(size: str) -> SmallDisk:
+        folder = tmp_path / "disk"
+        folder.mkdir()
+        mount = ["mount", "-t", "tmpfs", "-o", f"size={size}", "none", str(folder)]
+        refused = "not root"
+        if os.geteuid() == 0:
+            mounted = subprocess.run(mount, capture_output=True, text=True, check=False)
+            if mounted.returncode == 0:
+                undo.append(lambda: subprocess.run(["umount", folder], check=True))
+                return SmallDisk(folder)
+            refused = mounted.stderr.strip()
+        holder = subprocess.Popen(
+            ["unshare", "-rm", "sh", "-c", f"{shlex.join(mount)} && echo mounted && exec cat"],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        undo.append(holder.communicate)
+        if holder.stdout.readline() != "mounted\n":
+            told = f"no tmpfs can be mounted here ({refused}), nor in a user namespace"
+            if os.environ.get("CI") and os.geteuid() == 0:
+                pytest.fail(told)
+            pytest.skip(told)
+        return SmallDisk(folder, ("nsenter", "--preserve-credentials", "--user", "--mount", "--target", str(holder.pid)))
+
+    yield make
+    for step in undo:
+        step()
