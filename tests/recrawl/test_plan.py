@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from polars.testing import assert_frame_equal
 
-from trawl_core.errors import UsageError
+from trawl_core.errors import SchemaError, UsageError
 from trawl_core.recrawl.history import update_history
 from trawl_core.recrawl.plan import plan_recrawl, smallest_feasible_age_days, value_of_fetch
 
@@ -123,6 +123,30 @@ def test_caps_come_as_mapping_table_or_number(pages, planned):
     assert sorted(by_map["domain"].to_list()) == ["d0.test"] + ["d2.test"] * 4
     assert_frame_equal(planned(history, 12, pl.DataFrame({"domain": ["d0.test", "d1.test"], "cap": [1, 0]})), by_map)
     assert planned(history, 12, 2)["domain"].value_counts()["count"].to_list() == [2, 2, 2]
+
+    plain = planned(history, 12)
+    for roomy in ({"d0.test": 1e9, "d1.test": None}, float("inf"), np.int64(12), pl.DataFrame({"domain": [], "cap": []})):
+        assert_frame_equal(planned(history, 12, roomy), plain)
+    assert_frame_equal(planned(history, 12, pl.DataFrame({"domain": ["d0.test", "d1.test"], "cap": [1.0, 0.0]})), by_map)
+
+
+def test_hints_come_as_mapping_or_table(pages, planned, day):
+    history = pages(*[page(number) for number in range(6)])
+    hinted = {page(4)["url"]: day(NOW - 1)}
+    plan = planned(history, 1, hints=hinted)
+    assert plan.select("url", "reason").rows() == [(page(4)["url"], "hint")]
+    assert_frame_equal(planned(history, 1, hints=pl.DataFrame({"url": list(hinted), "hint_at": list(hinted.values())})), plan)
+    nothing = planned(history, 6)
+    for empty in ({}, pl.DataFrame({"url": [], "hint_at": []})):
+        assert_frame_equal(planned(history, 6, hints=empty), nothing)
+
+
+@pytest.mark.parametrize(
+    "table", [{"caps": pl.DataFrame({"domain": ["d0.test"]})}, {"hints": pl.DataFrame({"url": ["https://d0.test/0"]})}]
+)
+def test_tables_without_their_columns_are_refused_by_name(pages, planned, table):
+    with pytest.raises(SchemaError, match=r"planning the recrawl: the (table of caps|column hint_at)"):
+        planned(pages(page(1)), 1, **table)
 
 
 @pytest.mark.parametrize("wrong", [{"budget": -1}, {"max_age_days": 0}, {"objective": "speed"}])

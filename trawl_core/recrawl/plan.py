@@ -12,12 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
+from numbers import Real
 
 import numpy as np
 import polars as pl
 import xxhash
 
-from trawl_core.errors import UsageError
+from trawl_core.errors import SchemaError, UsageError
 from trawl_core.recrawl.estimate import estimate, prior_days
 from trawl_core.recrawl.guard import GUARD_SHARE, must_fetch, nights_left
 from trawl_core.recrawl.history import TIME, as_utc, conform_history
@@ -26,7 +27,8 @@ MIX = {"mixed": (0.75, 0.25), "freshness": (1.0, 0.0), "harm": (0.0, 1.0)}
 HINT_CHANGED = 0.8  # chance that a page has changed when a sitemap says so; learned per domain in a later version
 PROBE_VALUE = 0.25  # a page that is gone is worth this much of one that is there
 
-Caps = Mapping[str, int] | pl.DataFrame | int | None
+Caps = Mapping[str, int] | pl.DataFrame | float | None
+Hints = Mapping[str, datetime] | pl.DataFrame | None
 _PLAN = {"rank": pl.Int64, "url": pl.String, "domain": pl.String, "score": pl.Float64, "reason": pl.String}
 
 
@@ -38,20 +40,22 @@ def plan_recrawl(
     *,
     max_age_days: float,
     objective: str = "mixed",
-    hints: pl.DataFrame | None = None,
+    hints: Hints = None,
     seed: int = 0,
 ) -> pl.DataFrame:
     """rank (1 first), url, domain, score, reason: at most `budget` URLs of `history`, no URL twice.
 
     `caps`: most URLs of a domain, as a mapping, a table (domain, cap) or one number for every domain; None caps nothing.
-    `hints`: url, hint_at (a sitemap's lastmod); one newer than the last good fetch, and not in the future, raises the
-    value. `seed` varies the jitter of the age guard and ties. `reason` is one of crawl_plan's but `seed`.
+    `hints`: url, hint_at (a sitemap's lastmod), as a table or a mapping; one newer than the last good fetch, and not in the
+    future, raises the value. `seed` varies the jitter of the age guard and ties. `reason` is one of crawl_plan's but `seed`.
     Eligible is each active URL that is not waiting for a retry, and each gone URL whose probe is due; none stays out
     while the budget and its cap have room.
 
-    Raises UsageError for a negative budget, an age that is not positive or an unknown objective.
+    Raises UsageError for a negative budget, an age that is not positive or an unknown objective, SchemaError for a table
+    without the columns named here.
     """
     _check(budget, max_age_days, objective)
+    budget = int(budget)
     due = _eligible(conform_history(history), as_utc(now))
     if budget == 0 or due.is_empty():
         return pl.DataFrame(schema=_PLAN)
@@ -92,9 +96,7 @@ def _eligible(history: pl.DataFrame, now: datetime) -> pl.DataFrame:
     return history.filter(pl.col("state").is_in(["active", "gone"]) & waits.not_())
 
 
-def _value(
-    due: pl.DataFrame, now: datetime, pseudo_days: float, mix: tuple[float, float], hints: pl.DataFrame | None, seed: int
-) -> pl.DataFrame:
+def _value(due: pl.DataFrame, now: datetime, pseudo_days: float, mix: tuple[float, float], hints: Hints, seed: int) -> pl.DataFrame:
     """Sorted by URL: url, domain, weight, state, days (since the last good fetch, else the last try), new, hinted, score, jitter."""
     base = (
         due.sort("url")
@@ -120,11 +122,15 @@ def _value(
     )
 
 
-def _hints(hints: pl.DataFrame | None) -> pl.DataFrame:
+def _hints(hints: Hints) -> pl.DataFrame:
     """The latest hint of each URL as url, hint_at_given."""
     if hints is None:
         return pl.DataFrame(schema={"url": pl.String, "hint_at_given": TIME})
-    given = hints.select("url", hint_at_given=pl.col("hint_at"))
+    if isinstance(hints, Mapping):
+        hints = pl.DataFrame({"url": list(hints), "hint_at": list(hints.values())})
+    if missing := [name for name in ("url", "hint_at") if name not in hints.columns]:
+        raise SchemaError(f"planning the recrawl: the column {', '.join(missing)} of the hints is missing.")
+    given = hints.select(pl.col("url").cast(pl.String), hint_at_given=pl.col("hint_at"))
     if given.schema["hint_at_given"] == pl.Date or not getattr(given.schema["hint_at_given"], "time_zone", None):
         given = given.with_columns(pl.col("hint_at_given").cast(pl.Datetime("us")).dt.replace_time_zone("UTC"))
     return given.group_by("url").agg(pl.col("hint_at_given").max().dt.convert_time_zone("UTC").cast(TIME))
@@ -132,13 +138,15 @@ def _hints(hints: pl.DataFrame | None) -> pl.DataFrame:
 
 def _caps_of(valued: pl.DataFrame, caps: Caps) -> pl.Series:
     """The cap of each row's domain; the number of rows where there is none."""
-    if caps is None or isinstance(caps, int):
-        return pl.Series("cap", np.full(valued.height, valued.height if caps is None else caps, np.int64))
+    if caps is None or isinstance(caps, Real):
+        return pl.Series("cap", np.full(valued.height, valued.height if caps is None else min(caps, valued.height), np.int64))
     if isinstance(caps, Mapping):
-        table = pl.DataFrame({"domain": list(caps), "cap": list(caps.values())}, schema={"domain": pl.String, "cap": pl.Int64})
-    else:
-        name = "cap" if "cap" in caps.columns else next(column for column in caps.columns if column != "domain")
-        table = caps.select("domain", cap=pl.col(name).cast(pl.Int64)).unique("domain", keep="first", maintain_order=True)
+        caps = pl.DataFrame({"domain": list(caps), "cap": list(caps.values())}, schema_overrides={"domain": pl.String}, strict=False)
+    name = next((column for column in ("cap", *caps.columns) if column in caps.columns and column != "domain"), None)
+    if name is None or "domain" not in caps.columns:
+        raise SchemaError("planning the recrawl: the table of caps needs the columns domain and cap.")
+    within = pl.col(name).cast(pl.Float64).clip(upper_bound=valued.height).cast(pl.Int64)
+    table = caps.select(pl.col("domain").cast(pl.String), cap=within).unique("domain", keep="first", maintain_order=True)
     return valued.select("domain").join(table, on="domain", how="left", maintain_order="left")["cap"].fill_null(valued.height)
 
 
