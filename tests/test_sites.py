@@ -58,6 +58,8 @@ sites:
         ('user_agent: "1Bot (+https://example.org)"\n', "must begin with a product token"),
         ("", "expected a mapping"),
         ("- a\n", "expected a mapping"),
+        ("first_crawl_date: 2026-01-01\nuser_agent: Bot\n", "sites.yaml:2: user_agent: it must name a contact"),
+        (HEAD + "sites:\n  - {domain: a.test, seeds: [http://a.test/]}\n  - {domain: A.test., seeds: [http://a.test/]}\n", "sites.yaml:4: the domain a.test stands twice"),
         (HEAD + "sites: [\n", "sites.yaml:3: not valid YAML"),
     ],
 )  # fmt: skip
@@ -68,6 +70,8 @@ def test_a_wrong_file_is_told_with_line_and_nearest_key(text: str, said: str) ->
 def test_all_problems_are_told_at_once() -> None:
     message = _error(HEAD + "sites:\n  - domain: a.example.org\n    seeds: []\n    dealy_s: 1\n")
     assert len(message.splitlines()) == 2
+    message = _error(HEAD + "sites:\n  - domain: a.example.org\n    seeds: [a.example.org]\n")
+    assert len(message.splitlines()) == 1  # not also that no seed is left
 
 
 @pytest.mark.parametrize(("text", "size"), [("20MiB", 20 * 2**20), ("2GB", 2 * 10**9), ("100", 100), ("1.5 KiB", 1536), (7, 7)])

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 
 import ada_url
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import PydanticCustomError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
@@ -63,6 +64,15 @@ def check_pattern(value: str) -> str:
     return value
 
 
+def check_user_agent(value: str) -> str:
+    if not re.match(r"^[A-Za-z_-]+(/|\s|$)", value):
+        raise ValueError("it must begin with a product token of letters, '_' and '-' (RFC 9309), like TrawlBot/1.0")
+    if not re.search(r"\+?https?://|@", value):
+        raise ValueError("it must name a contact, like TrawlBot/1.0 (+https://example.org/bot; crawl@example.org)")
+    return value
+
+
+UserAgent = Annotated[str, AfterValidator(check_user_agent)]
 Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
 HttpUrl = Annotated[str, AfterValidator(check_http_url)]
 Pattern = Annotated[str, AfterValidator(check_pattern)]
@@ -202,20 +212,16 @@ class Site(SiteSettings):
 class SitesConfig(_Model):
     """The whole file. `user_agent` starts with the product token that robots.txt is asked for."""
 
-    user_agent: str
+    user_agent: UserAgent
     first_crawl_date: date | None = None
     sites: tuple[Site, ...] = ()
 
     @model_validator(mode="after")
     def _check(self) -> SitesConfig:
-        if not re.match(r"^[A-Za-z_-]+(/|\s|$)", self.user_agent):
-            raise ValueError("user_agent must begin with a product token of letters, '_' and '-' (RFC 9309), like TrawlBot/1.0")
-        if not re.search(r"\+?https?://|@", self.user_agent):
-            raise ValueError("user_agent must name a contact, like TrawlBot/1.0 (+https://example.org/bot; crawl@example.org)")
         seen: set[str] = set()
         for site in self.sites:
             if site.domain in seen:
-                raise ValueError(f"the domain {site.domain} stands twice")
+                raise PydanticCustomError("twice", "the domain {domain} stands twice", {"domain": site.domain})
             seen.add(site.domain)
         return self
 
@@ -254,7 +260,7 @@ def check_domain_or_explain(domain: str) -> str:
 class _File(_Model):
     """What the file itself may hold; `defaults` is merged into each site before the sites are checked."""
 
-    user_agent: str
+    user_agent: UserAgent
     first_crawl_date: date | None = None
     defaults: SiteSettings = SiteSettings()
     sites: list[Any] = []
@@ -324,7 +330,10 @@ def _merge(base: Any, own: Any) -> Any:
 
 def _describe(error: ValidationError, tree: CommentedMap, name: str, model: type[BaseModel]) -> str:
     lines = []
+    wrong = [problem["loc"] for problem in error.errors()]
     for problem in error.errors():
+        if problem["type"] == "too_short" and any(other[:-1] == problem["loc"] for other in wrong):
+            continue  # only because its items are wrong
         path = [part for part in problem["loc"] if not (isinstance(part, str) and part.startswith(("function-", "tuple[", "literal[")))]
         message = problem["msg"].removeprefix("Value error, ")
         if problem["type"] == "extra_forbidden":
@@ -333,10 +342,18 @@ def _describe(error: ValidationError, tree: CommentedMap, name: str, model: type
         elif problem["type"] == "missing":
             message = f"the key {path[-1]!r} is missing"
             path = path[:-1]
+        elif problem["type"] == "twice":
+            path = _second_place(tree, problem["ctx"]["domain"])
         elif path:
             message = f"{'.'.join(str(part) for part in path)}: {message}"
         lines.append(f"{name}:{_line(tree, path)}: {message}{'' if message.endswith('?') else '.'}")
     return "\n".join(dict.fromkeys(lines))
+
+
+def _second_place(tree: CommentedMap, domain: str) -> list[Any]:
+    """Path of the second site of that domain."""
+    places = [place for place, site in enumerate(tree["sites"]) if check_domain(str(site["domain"])) == domain]
+    return ["sites", places[1], "domain"]
 
 
 def _line(tree: Any, path: list[Any]) -> int:
