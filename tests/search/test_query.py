@@ -1,7 +1,7 @@
 """Searching: one hit a page, filters before the best are chosen, damage told plainly."""
 
 import threading
-from datetime import date
+from datetime import UTC, date, datetime, timedelta, timezone
 
 import numpy as np
 import pytest
@@ -167,6 +167,10 @@ def test_newest_index_of_the_date_or_before(filled):
     filled.index(NIGHT_1)
     assert search("scheduler", 1, lake=filled.lake)[0].url == "https://docs.test/new"
     assert search("scheduler", mode="keyword", lake=filled.lake, as_of=NIGHT_0) == []
+    evening = datetime(2026, 11, 29, 23, tzinfo=timezone(timedelta(hours=-5)))  # the next day in UTC
+    assert search("scheduler", 1, lake=filled.lake, as_of=evening) == search(
+        "scheduler", 1, lake=filled.lake, as_of=evening.astimezone(UTC).date()
+    )
     assert search("scheduler", 1, lake=filled.lake, as_of="2027-05-01")[0].url == "https://docs.test/new"
     with pytest.raises(SearchError, match=r"no index of 2026-11-28 or before.*faiss_index"):
         search("scheduler", lake=filled.lake, as_of=date(2026, 11, 28))

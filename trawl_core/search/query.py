@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date, datetime
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -73,6 +73,8 @@ def search(
 
 
 def _as_date(value: date | str | None) -> date | None:
+    if isinstance(value, datetime):
+        return (value if value.tzinfo is None else value.astimezone(UTC)).date()
     if value is None or isinstance(value, date):
         return value
     try:
