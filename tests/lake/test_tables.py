@@ -4,7 +4,7 @@ import os
 import pickle
 import subprocess
 import sys
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import polars as pl
@@ -98,6 +98,20 @@ def test_partitions_are_listed_also_for_ipv6_hosts(lake: Lake) -> None:
     tables.commit(lake, "duplicates", Partition(DAY), [])
     assert lake.partitions("pages") == [six]
     assert lake.partitions("duplicates") == [Partition(DAY)]
+
+
+def test_the_dates_of_a_domain_are_those_of_its_files(lake: Lake) -> None:
+    for number in range(3):
+        tables.commit(lake, "pages", Partition(DAY + timedelta(days=number), "a.test"), [])
+    tables.commit(lake, "pages", Partition(DAY + timedelta(days=3), "b.test"), [])
+    tables.commit(lake, "pages", Partition(DAY, "::1"), [])
+    lake.delete(lake.table_name("pages", Partition(DAY + timedelta(days=1), "a.test")))  # its folder stays
+    first, last = DAY, DAY + timedelta(days=2)
+    assert tables.dates_of(lake, "pages", "a.test") == [first, last]
+    assert tables.dates_of(lake, "pages", "a.test", before=last) == tables.dates_of(lake, "pages", "a.test", upto=first) == [first]
+    assert tables.dates_of(lake, "pages", "::1") == [first]
+    assert tables.dates_of(lake, "pages", "c.test") == tables.dates_of(lake, "chunks", "a.test") == []
+    assert tables.dates_of(lake, "pages") == [first, last, DAY + timedelta(days=3)]
 
 
 def test_a_lake_goes_to_other_processes_with_the_options_of_its_url(tmp_path: Path) -> None:

@@ -131,6 +131,14 @@ class Lake:
                 found.add(Partition(date.fromisoformat(match[1]), _unquote(match[2]) if match[2] else None))
         return sorted(found, key=lambda partition: (partition.crawl_date, partition.domain or ""))
 
+    def partitions_of_domain(self, table: str, domain: str) -> list[Partition]:
+        """`partitions` of one domain, sorted by date: looks at one folder a date, however many domains lie beside it."""
+        selector = pafs.FileSelector(self.path(table), allow_not_found=True)
+        days = (_PARTITION.match(info.base_name) for info in self.fs.get_file_info(selector) if info.type == pafs.FileType.Directory)
+        partitions = sorted(Partition(date.fromisoformat(day[1]), domain) for day in days if day)
+        found = self.fs.get_file_info([self.path(self.table_name(table, partition)) for partition in partitions])
+        return [partition for partition, info in zip(partitions, found, strict=True) if info.type == pafs.FileType.File]
+
     # reading and writing -----------------------------------------------------------------------------------
 
     def read_range(self, name: str, offset: int, length: int) -> bytes:

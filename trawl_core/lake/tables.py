@@ -179,13 +179,12 @@ def read_many(lake: Lake, table: str, partitions: Iterable[Partition], columns: 
 
 def dates_of(lake: Lake, table: str, domain: str | None = None, upto: date | None = None, before: date | None = None) -> list[date]:
     """Crawl dates with a partition of `table` (for that domain), ascending, bounded inclusively by `upto`, exclusively by `before`."""
+    found = lake.partitions(table) if domain is None else lake.partitions_of_domain(table, domain)
     return sorted(
         {
             partition.crawl_date
-            for partition in lake.partitions(table)
-            if (domain is None or partition.domain == domain)
-            and (upto is None or partition.crawl_date <= upto)
-            and (before is None or partition.crawl_date < before)
+            for partition in found
+            if (upto is None or partition.crawl_date <= upto) and (before is None or partition.crawl_date < before)
         }
     )
 
