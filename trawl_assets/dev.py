@@ -15,6 +15,7 @@ from types import FrameType
 import click
 
 from trawl_assets.demo import PORTS_FILE
+from trawl_core.clock import Clock, SystemClock
 from trawl_core.errors import TrawlError, UsageError
 from trawl_core.home import Home
 
@@ -28,11 +29,12 @@ def prepare(home: Home) -> None:
     home.prepare().check_writable()
     check_port(PORT)
     # These read sites.yaml when they are loaded, and a wrong one is told by main.
-    from trawl_assets.night import bury_the_dead, open_instance
+    from trawl_assets.lost_runs import bury_lost_runs
+    from trawl_assets.night import open_instance
     from trawl_assets.partitions import load_sites_or_none, register
 
     with open_instance(home) as instance:
-        bury_the_dead(instance)
+        bury_lost_runs(instance)
         config = load_sites_or_none(home)
         if config:
             register(instance, config)
@@ -53,10 +55,11 @@ def check_port(port: str) -> None:
 
 
 @contextmanager
-def group_of(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
+def group_of(command: list[str], clock: Clock) -> Iterator[subprocess.Popen[bytes]]:
     """A program in a process group of its own, so that we decide what of it ends, and when.
 
-    On leaving, its first process is interrupted; it stops the others in order, and whatever is left then is killed.
+    On leaving, its first process is interrupted and stops the others in order. What is left are runs: they are told to
+    end, commit what they have, and are killed only when that takes longer than a minute.
     """
     process = subprocess.Popen(command, start_new_session=True)
     try:
@@ -66,6 +69,12 @@ def group_of(command: list[str]) -> Iterator[subprocess.Popen[bytes]]:
             process.send_signal(signal.SIGINT)
             process.wait(PATIENCE_S)
         with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGTERM)
+            until = clock.monotonic() + PATIENCE_S
+            while clock.monotonic() < until:
+                process.poll()
+                os.killpg(process.pid, 0)  # raises when nobody is left
+                clock.sleep(0.1)
             os.killpg(process.pid, signal.SIGKILL)
         process.wait()
 
@@ -74,12 +83,12 @@ def serve(home: Home) -> int:
     """Run Dagster (and the demo's sites on its home) until it ends or this process is told to stop; returns the exit status."""
     signal.signal(signal.SIGTERM, _interrupt)
     signal.signal(signal.SIGINT, _interrupt)  # also where the shell that started us ignores it
-    dagster = Path(sys.executable).with_name("dagster")
+    dagster, clock = Path(sys.executable).with_name("dagster"), SystemClock()
     with ExitStack() as stack:
         if (home.root / PORTS_FILE).exists():
-            stack.enter_context(group_of([sys.executable, "-m", "trawl_assets.demo_sites", str(home.root)]))
+            stack.enter_context(group_of([sys.executable, "-m", "trawl_assets.demo_sites", str(home.root)], clock))
         ui = stack.enter_context(
-            group_of([str(dagster), "dev", "-w", str(WORKSPACE), "-h", "127.0.0.1", "-p", PORT, "--log-level", "error"])
+            group_of([str(dagster), "dev", "-w", str(WORKSPACE), "-h", "127.0.0.1", "-p", PORT, "--log-level", "error"], clock)
         )
         try:
             return ui.wait()

@@ -7,19 +7,17 @@ crawl state on disk lets the new one resume.
 
 from __future__ import annotations
 
-import json
 import os
-import socket
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
-from pathlib import Path
 
 import dagster as dg
 
 from trawl_assets.carry_on import Rest, failures_of, rest_of
 from trawl_assets.jobs import daily, nightly, refresh_catalog
+from trawl_assets.lost_runs import bury_lost_runs, process_tag
 from trawl_assets.partitions import first_crawl_date, key_of, ranges, register
 from trawl_core.clock import Clock, crawl_date
 from trawl_core.errors import ConfigError, PastDateError, UsageError
@@ -27,9 +25,7 @@ from trawl_core.home import Home
 from trawl_core.lake import Lake, Partition
 from trawl_core.sites import Site, SitesConfig, load_sites
 
-PROCESS_TAG = ".dagster/trawl-process"  # Dagster hides tags with this prefix from people
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
-STARTED = [dg.DagsterRunStatus.STARTED, dg.DagsterRunStatus.STARTING, dg.DagsterRunStatus.NOT_STARTED]
 
 
 @dataclass
@@ -92,7 +88,7 @@ def _check_possible(home: Home, config: SitesConfig, sites: Sequence[Site], chos
 def _run(instance: dg.DagsterInstance, config: SitesConfig, night: Night, keys: Sequence[str], refetch: bool, threads: int) -> None:
     from trawl_assets.definitions import defs
 
-    bury_the_dead(instance)
+    bury_lost_runs(instance)
     register(instance, config)
     crawl_config = {"ops": {"warc_snapshot": {"config": {"refetch": refetch, "threads": threads}}}}
     for tags in ranges(instance, keys, night.crawl_date):
@@ -111,7 +107,7 @@ def _execute_rest(defs: dg.Definitions, instance: dg.DagsterInstance, night: Nig
 def _execute(
     defs: dg.Definitions, instance: dg.DagsterInstance, job: str, night: Night, *, tags: dict[str, str] | None = None, **how: object
 ) -> dg.DagsterRun:
-    own = {PROCESS_TAG: json.dumps(_this_process()), "trawl/crawl_date": night.crawl_date.isoformat()}
+    own = {**process_tag(), "trawl/crawl_date": night.crawl_date.isoformat()}
     result = defs.resolve_job_def(job).execute_in_process(instance=instance, tags={**own, **(tags or {})}, raise_on_error=False, **how)
     night.run_ids.append(result.run_id)
     if not result.success:
@@ -120,41 +116,3 @@ def _execute(
     if run is None:
         raise dg.DagsterInvariantViolationError(f"the run {result.run_id} vanished from the instance")
     return run
-
-
-def bury_the_dead(instance: dg.DagsterInstance) -> list[str]:
-    """Mark runs failed whose command-line process on this machine is gone; returns their ids."""
-    buried = []
-    for run in instance.get_runs(dg.RunsFilter(statuses=STARTED)):
-        if (owner := run.tags.get(PROCESS_TAG)) and _is_dead(json.loads(owner)):
-            instance.report_run_failed(run, "The process of this run was killed. The same command again resumes it.")
-            buried.append(run.run_id)
-    return buried
-
-
-def _this_process() -> dict[str, str | int]:
-    return {"host": socket.gethostname(), "pid": os.getpid(), "started": _start_time(os.getpid())}
-
-
-def _is_dead(owner: dict[str, str | int]) -> bool:
-    if owner["host"] != socket.gethostname():
-        return False
-    return _start_time(int(owner["pid"])) != owner["started"]
-
-
-def _start_time(pid: int) -> str:
-    """A process's start in clock ticks since boot (proc(5), field 22), empty when there is no such process."""
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
-    except OSError:
-        return "" if not _is_alive(pid) else "alive"
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

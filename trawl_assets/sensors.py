@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, time
 
 import dagster as dg
@@ -16,6 +17,8 @@ from trawl_core.recrawl.stage import due_tonight
 
 NIGHT_STARTS = time(2, 30, tzinfo=UTC)
 ATTEMPTS = 2
+MOST_RUNS = 6
+REASON = "dagster/failure_reason"
 NEWEST_RUNS = 500
 UNFINISHED = [
     dg.DagsterRunStatus.QUEUED,
@@ -54,33 +57,34 @@ def recrawl_sensor(context: dg.SensorEvaluationContext, trawl: Trawl) -> dg.Sens
     if now < datetime.combine(today, NIGHT_STARTS):
         return dg.SkipReason(f"the nightly schedule comes first; this sensor looks after {NIGHT_STARTS:%H:%M} UTC.")
     register(context.instance, trawl.config)
-    taken, attempts, canceled = _runs_of(context.instance, today)
+    runs = runs_of(context.instance, today)
     requested: dict[str, int] = {}
     reasons = []
     for key in domain_keys(trawl.config):
         partition_key = str(Key(today, key))
         due = sum(due_tonight(trawl.lake, Partition(today, domain), trawl.config.site(domain)) for domain in domains_of(key, trawl.config))
-        tried = attempts.get(partition_key, 0)
-        if partition_key in taken:
+        if partition_key in runs.taken:
             reasons.append(f"{key}: a run is at it")
         elif _crawled(context.instance, partition_key):
             reasons.append(f"{key}: crawled today")
-        elif partition_key in canceled:
+        elif partition_key in runs.canceled:
             reasons.append(f"{key}: a person canceled it today; launch it by hand, or wait for tomorrow")
-        elif tried >= ATTEMPTS:
-            reasons.append(f"{key}: failed {tried} times today, tomorrow again")
+        elif runs.failed[partition_key] >= ATTEMPTS:
+            reasons.append(f"{key}: failed {runs.failed[partition_key]} times today, tomorrow again")
+        elif runs.ended[partition_key] >= MOST_RUNS:
+            reasons.append(f"{key}: stopped {runs.ended[partition_key]} times today, tomorrow again")
         elif not due:
             reasons.append(f"{key}: nothing is due")
         else:
-            requested[key] = tried
+            requested[key] = runs.ended[partition_key]
     if not requested:
         return dg.SkipReason("; ".join(reasons) or "sites.yaml names no site yet.")
-    runs = []
+    requests = []
     for tags in ranges(context.instance, list(requested), today):
         attempt = max(requested[key.domain_key] for key in keys_behind(context.instance, tags))
         run_key = f"recrawl|{covered(tags)}|{attempt}"  # Dagster never takes a key twice
-        runs.append(dg.RunRequest(run_key=run_key, tags={**tags, "trawl/crawl_date": today.isoformat()}))
-    return dg.SensorResult(run_requests=runs)
+        requests.append(dg.RunRequest(run_key=run_key, tags={**tags, "trawl/crawl_date": today.isoformat()}))
+    return dg.SensorResult(run_requests=requests)
 
 
 def _crawled(instance: dg.DagsterInstance, partition_key: str) -> bool:
@@ -91,21 +95,30 @@ def _crawled(instance: dg.DagsterInstance, partition_key: str) -> bool:
     )
 
 
-def _runs_of(instance: dg.DagsterInstance, today: date) -> tuple[set[str], Counter[str], set[str]]:
-    """Partition keys of today that an unfinished run covers, how often a nightly run over each failed, and those canceled."""
-    taken: set[str] = set()
-    failed: Counter[str] = Counter()
-    canceled: set[str] = set()
+@dataclass
+class RunsOfToday:
+    """By partition key: those of unfinished runs, how many nightly runs ended without success, how many of these for a
+    reason of their own (the others were killed, or stopped with `make dev`), and those that a person canceled."""
+
+    taken: set[str] = field(default_factory=set)
+    ended: Counter[str] = field(default_factory=Counter)
+    failed: Counter[str] = field(default_factory=Counter)
+    canceled: set[str] = field(default_factory=set)
+
+
+def runs_of(instance: dg.DagsterInstance, today: date) -> RunsOfToday:
+    runs = RunsOfToday()
     for run in instance.get_runs(dg.RunsFilter(statuses=UNFINISHED)):
-        taken.update(str(key) for key in keys_behind(instance, run.tags))
-    ended = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED], job_name=nightly.name)
-    for run in instance.get_runs(ended, limit=NEWEST_RUNS):
+        runs.taken.update(str(key) for key in keys_behind(instance, run.tags))
+    over = dg.RunsFilter(statuses=[dg.DagsterRunStatus.FAILURE, dg.DagsterRunStatus.CANCELED], job_name=nightly.name)
+    for run in instance.get_runs(over, limit=NEWEST_RUNS):
         keys = [str(key) for key in keys_behind(instance, run.tags) if key.crawl_date == today]
-        if run.status == dg.DagsterRunStatus.FAILURE:
-            failed.update(keys)
-        else:
-            canceled.update(keys)
-    return taken, failed, canceled
+        runs.ended.update(keys)
+        if run.status == dg.DagsterRunStatus.CANCELED:
+            runs.canceled.update(keys)
+        elif run.tags.get(REASON) == "STEP_FAILURE":
+            runs.failed.update(keys)
+    return runs
 
 
 @dg.run_failure_sensor(

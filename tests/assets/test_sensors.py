@@ -29,8 +29,10 @@ def tick(monkeypatch: pytest.MonkeyPatch) -> Tick:
     return evaluate
 
 
-def add_run(place: Any, domains: list[str], status: dg.DagsterRunStatus) -> None:
+def add_run(place: Any, domains: list[str], status: dg.DagsterRunStatus, reason: str = "STEP_FAILURE") -> None:
     [tags] = ranges(place.instance, domains, place.night)
+    if status == dg.DagsterRunStatus.FAILURE:
+        tags["dagster/failure_reason"] = reason
     place.instance.add_run(dg.DagsterRun(job_name=nightly.name, run_id=str(uuid.uuid4()), status=status, tags=tags))
 
 
@@ -85,6 +87,15 @@ def test_each_domain_has_its_own_reason(place, tick: Tick) -> None:
             f"{new}: a run is at it",
         ]
     )
+
+
+def test_a_run_that_was_stopped_resumes_but_not_for_ever(place, tick: Tick) -> None:
+    place.write_sites(place.site("127.0.43.1"))
+    for number in range(6):
+        [request] = tick(place, recrawl_sensor).run_requests
+        assert request.run_key == f"recrawl|{place.night}|127.0.43.1|{number}"
+        add_run(place, ["127.0.43.1"], dg.DagsterRunStatus.FAILURE, "UNEXPECTED_TERMINATION")
+    assert tick(place, recrawl_sensor).skip_message == "127.0.43.1: stopped 6 times today, tomorrow again"
 
 
 def test_yesterdays_failures_do_not_count(place, tick: Tick, monkeypatch: pytest.MonkeyPatch) -> None:
