@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from datetime import date
+from pathlib import Path
 
 import click
 from rich.progress import Progress
@@ -13,6 +14,7 @@ from trawl_core.cli.options import date_option, domain_option, json_option, know
 from trawl_core.cli.output import console, print_json, print_rows
 from trawl_core.fetch.recovery import recover
 from trawl_core.lake import Lake, Partition
+from trawl_core.lake.beside import sweep
 from trawl_core.search.verify import index_problems
 from trawl_core.warc.show import find_captures, show_body, show_headers, show_text
 from trawl_core.warc.verify import Problem
@@ -122,7 +124,7 @@ def _verdict(problems: int, archived: bool) -> str:
 @click.command()
 @domain_option()
 def repair(domains: tuple[str, ...]) -> None:
-    """Finish what a killed run left: salvage and seal its WARC files, complete its captures.
+    """Finish what a killed run left: salvage and seal its WARC files, complete its captures, remove half-written tables.
 
     Example: trawl repair
     """
@@ -130,6 +132,8 @@ def repair(domains: tuple[str, ...]) -> None:
     home.prepare().check_writable()
     wanted = set(known_domains(home, lake, domains))
     done = list(recover(lake, home.work, wanted or None))
+    folders = [home.root, Path(lake.root)] if lake.is_local else [home.root]
+    done += [f"removed {path}, which a dead process had not finished" for folder in folders for path in sweep(folder)]
     for line in done:
         click.echo(line)
     if not done:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import glob
 import os
 import re
-import uuid
 from pathlib import Path
 
 import duckdb
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.dataset as pads
 
 from trawl_core.errors import LakeError, UsageError, explain_os_error
+from trawl_core.lake.beside import beside
 from trawl_core.lake.layout import Lake
 from trawl_core.lake.macros import MACROS
 from trawl_core.lake.schemas import TABLES, TableSpec
@@ -79,13 +79,13 @@ def build_catalog(lake: Lake, path: Path) -> StageResult:
     facts = {"views": len(TABLES), "macros": len(MACROS), "path": str(path)}
     if not lake.is_local:
         return StageResult((), facts | {"views": 0, "macros": 0, "note": "the lake is an object store: use `trawl sql`"})
-    beside = path.with_name(f".{path.name}.{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp")
+    unfinished = beside(path)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with duckdb.connect(str(beside)) as connection:
+        with duckdb.connect(str(unfinished)) as connection:
             _create(connection, lake)
-        size = beside.stat().st_size
-        os.replace(beside, path)
+        size = unfinished.stat().st_size
+        os.replace(unfinished, path)
     except OSError as error:
         raise explain_os_error(error, "writing the catalog", path) from error
     except duckdb.Error as error:
@@ -93,8 +93,8 @@ def build_catalog(lake: Lake, path: Path) -> StageResult:
             f"writing the catalog {path}: {_one_paragraph(error)} Check that the folder can be written and has space."
         ) from error
     finally:
-        beside.unlink(missing_ok=True)
-        beside.with_name(f"{beside.name}.wal").unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
+        unfinished.with_name(f"{unfinished.name}.wal").unlink(missing_ok=True)
     return StageResult((Committed(path.name, len(TABLES), size),), facts)
 
 

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import os
 import re
-import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,6 +26,7 @@ import pyarrow as pa
 from pyarrow import fs as pafs
 
 from trawl_core.errors import LakeError, LockedError, explain_os_error
+from trawl_core.lake.beside import beside, is_beside
 
 _PARTITION = re.compile(r"crawl_date=(\d{4}-\d\d-\d\d)(?:/domain=([^/]+))?(?:/|$)")
 
@@ -118,10 +118,10 @@ class Lake:
         return info.size if info.type == pafs.FileType.File else None
 
     def files(self, folder: str, suffix: str = "") -> list[str]:
-        """Names of all files below `folder` that end in `suffix`, sorted; empty when the folder does not exist."""
+        """Names of all published files below `folder` that end in `suffix`, sorted; empty when the folder does not exist."""
         selector = pafs.FileSelector(self.path(folder), allow_not_found=True, recursive=True)
         names = (info.path[len(self.root) :].lstrip("/") for info in self.fs.get_file_info(selector) if info.type == pafs.FileType.File)
-        return sorted(name for name in names if name.endswith(suffix))
+        return sorted(name for name in names if name.endswith(suffix) and not is_beside(name))
 
     def partitions(self, table: str) -> list[Partition]:
         """Partitions of `table` (or `warc`, `index`) that hold a file, sorted by date, then domain."""
@@ -203,16 +203,16 @@ class Lake:
 
 def _publish_local(target: Path, write: Callable[[BinaryIO], object]) -> int:
     target.parent.mkdir(parents=True, exist_ok=True)
-    beside = target.with_name(f".{target.name}.{os.getpid()}-{uuid.uuid4().hex[:8]}.tmp")
+    unfinished = beside(target)
     try:
-        with beside.open("xb") as file:
+        with unfinished.open("xb") as file:
             write(file)
             file.flush()
             os.fsync(file.fileno())
             size = file.tell()
-        os.replace(beside, target)
+        os.replace(unfinished, target)
     except BaseException:
-        beside.unlink(missing_ok=True)
+        unfinished.unlink(missing_ok=True)
         raise
     sync_folder(target.parent)
     return size
