@@ -130,6 +130,18 @@ def test_one_failing_page_of_an_undelayed_site_slows_it_little() -> None:
     assert pace.spacing_s == 0.0
 
 
+def test_pages_that_always_fail_slow_nothing_down_but_a_run_of_failures_does() -> None:
+    pace = _pace()
+    for status in (200, 200, 500) * 50:
+        pace.started(0.0)
+        pace.finished(0.0, status, "ok" if status == 200 else "http_error")
+    assert pace.spacing_s == 1.0
+    for outcome in ("timeout", "connect_error", "timeout"):
+        pace.started(0.0)
+        pace.finished(0.0, None, outcome)
+    assert pace.spacing_s == 1.0 * 1.5 * 1.5 * 1.5
+
+
 def test_retry_after_closes_the_origin() -> None:
     pace = _pace()
     pace.started(0.0)

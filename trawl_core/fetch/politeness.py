@@ -1,9 +1,9 @@
 """How often one origin may be asked: a pure state machine over moments that the caller passes in (monotonic seconds).
 
 Spacing between the starts of two requests is the greatest of the site's `delay_s`, robots' crawl-delay (capped at
-`max_delay_s`) and an adaptive part: doubled by 429 and 503, raised by half by other failures, shrunk by a tenth with
-each good answer, never above `max_delay_s`. An origin that answers slowly rests half of its mean latency after each
-answer. Retry-After (RFC 9110 section 10.2.3) closes the origin until it has passed.
+`max_delay_s`) and an adaptive part: doubled by 429 and 503, raised by half by other failures from the second in a row
+on (a page that always fails is no sign of an overload), shrunk by a tenth with each good answer, never above
+`max_delay_s`. An origin that answers slowly rests half of its mean latency after each answer. Retry-After (RFC 9110 section 10.2.3) closes the origin until it has passed.
 """
 
 from __future__ import annotations
@@ -73,6 +73,7 @@ class OriginPace:
     latency_s: float = 0.0
     next_at: float = -math.inf
     in_flight: int = 0
+    troubles_in_row: int = 0
     shut_because: str | None = None
 
     @classmethod
@@ -111,11 +112,13 @@ class OriginPace:
         request went out (after the connection was made, so later than `started`), `pause_s` what Retry-After asked for."""
         self.in_flight -= 1
         before = self.spacing_s
+        trouble = (status is not None and status >= 500) or outcome in TROUBLE
+        self.troubles_in_row = self.troubles_in_row + 1 if trouble else 0
         if status in THROTTLED:
             self.adaptive_s = min(self.max_delay_s, max(FIRST_BACKOFF_S, 2 * before))
-        elif (status is not None and status >= 500) or outcome in TROUBLE:
+        elif self.troubles_in_row > 1:
             self.adaptive_s = min(self.max_delay_s, max(FIRST_BACKOFF_S, 1.5 * before))
-        else:
+        elif not trouble:
             self.adaptive_s = self.adaptive_s * SHRINK if self.adaptive_s > FIRST_BACKOFF_S / 4 else 0.0
         if latency_s is not None:
             self.latency_s = latency_s if self.latency_s == 0.0 else 0.8 * self.latency_s + 0.2 * latency_s
