@@ -13,6 +13,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -89,10 +90,10 @@ def free_port() -> int:
         return probe.getsockname()[1]
 
 
-@pytest.fixture(scope="module")
-def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningUI]:
+@pytest.fixture
+def ui(tmp_path: Path) -> Iterator[RunningUI]:
     """The UI after one night of a site of four pages; asserts afterwards that Ctrl-C ended every process of it."""
-    root = tmp_path_factory.mktemp("ui") / "home"
+    root = tmp_path / "home"
     root.mkdir()
     with DemoServer(HOST, 0, harbour) as server:
         network = f"network: {{allow_networks: [127.0.0.0/8], allow_ports: [{server.port}]}}"
@@ -129,17 +130,22 @@ def ui(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningUI]:
 
 
 @pytest.fixture
-def page(ui: RunningUI) -> Iterator[Any]:
-    """A page of a headless Chromium, 1600 px wide."""
-    if CHROMIUM is None:
-        if os.environ.get("CI"):
-            pytest.fail("there is no Chromium here, and in CI the UI must be looked at: apt-get install chromium")
-        pytest.skip("there is no Chromium here: apt-get install chromium, to see the UI tested in it")
-    from playwright.sync_api import sync_playwright
+def browse() -> Callable[[], AbstractContextManager[Any]]:
+    """Opens a page of a headless Chromium, 1600 px wide."""
 
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGS)
-        page = browser.new_page(viewport={"width": 1600, "height": 1000})
-        page.set_default_timeout(60_000)
-        yield page
-        browser.close()
+    @contextmanager
+    def open_page() -> Iterator[Any]:
+        if CHROMIUM is None:
+            if os.environ.get("CI"):
+                pytest.fail("there is no Chromium here, and in CI the UI must be looked at: apt-get install chromium")
+            pytest.skip("there is no Chromium here to look at the UI with: apt-get install chromium; all else of it was tested")
+        from playwright.sync_api import sync_playwright
+
+        with sync_playwright() as playwright:
+            browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGS)
+            page = browser.new_page(viewport={"width": 1600, "height": 1000})
+            page.set_default_timeout(60_000)
+            yield page
+            browser.close()
+
+    return open_page

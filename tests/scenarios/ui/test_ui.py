@@ -1,4 +1,4 @@
-"""What a person sees and does in the Dagster UI of `make dev`."""
+"""What a person sees and does in the Dagster UI of `make dev`: one test, since the UI takes its time to start."""
 
 from __future__ import annotations
 
@@ -34,7 +34,15 @@ def partition_of(ui: Any) -> tuple[str, str]:
     return str(partition.crawl_date), str(partition.domain)
 
 
-def test_a_person_sees_every_asset_in_the_graph(ui, page, tmp_path: Path) -> None:
+def test_the_ui(ui, browse, tmp_path: Path) -> None:
+    a_launched_night_and_a_backfill_turn_green(ui)
+    schedule_and_sensors_run_without_error_or_noise(ui)
+    with browse() as page:
+        every_asset_is_in_the_graph(ui, page, tmp_path)
+        a_partition_shows_its_rows(ui, page, tmp_path)
+
+
+def every_asset_is_in_the_graph(ui: Any, page: Any, tmp_path: Path) -> None:
     page.goto(f"{ui.url}/asset-groups")
     page.get_by_text("extraction", exact=True).first.wait_for()
     page.keyboard.press("Alt+KeyE")  # opens every group
@@ -45,7 +53,7 @@ def test_a_person_sees_every_asset_in_the_graph(ui, page, tmp_path: Path) -> Non
     assert (tmp_path / "asset-graph.png").stat().st_size > 20_000
 
 
-def test_a_person_sees_the_rows_of_a_partition(ui, page, tmp_path: Path) -> None:
+def a_partition_shows_its_rows(ui: Any, page: Any, tmp_path: Path) -> None:
     day, domain = partition_of(ui)
     page.goto(f"{ui.url}/assets/pages?view=partitions&partition={day}%7C{domain}")
     page.get_by_text("dagster/row_count").wait_for()
@@ -59,7 +67,7 @@ def test_a_person_sees_the_rows_of_a_partition(ui, page, tmp_path: Path) -> None
     page.get_by_text("pages_lead_to_records").first.wait_for()
 
 
-def test_a_launched_night_and_a_backfill_turn_green(ui) -> None:
+def a_launched_night_and_a_backfill_turn_green(ui: Any) -> None:
     day, domain = partition_of(ui)
     tags = {"dagster/partition": f"{day}|{domain}", "dagster/partition/crawl_date": day, "dagster/partition/domain": domain}
     params = {
@@ -84,7 +92,7 @@ def test_a_launched_night_and_a_backfill_turn_green(ui) -> None:
     assert ui.wait_for("the end of the backfill", backfill_ended) == "COMPLETED_SUCCESS"
 
 
-def test_schedule_and_sensors_run_without_error_or_noise(ui) -> None:
+def schedule_and_sensors_run_without_error_or_noise(ui: Any) -> None:
     def all_ticked() -> list[dict[str, Any]] | None:
         sensors = ui.graphql(TICKS, **{"in": REPOSITORY})["sensorsOrError"]["results"]
         return sensors if all(sensor["sensorState"]["ticks"] for sensor in sensors) else None
