@@ -3,7 +3,8 @@
 Spacing between the starts of two requests is the greatest of the site's `delay_s`, robots' crawl-delay (capped at
 `max_delay_s`) and an adaptive part: doubled by 429 and 503, raised by half by other failures from the second in a row
 on (a page that always fails is no sign of an overload), shrunk by a tenth with each good answer, never above
-`max_delay_s`. An origin that answers slowly rests half of its mean latency after each answer. Retry-After (RFC 9110 section 10.2.3) closes the origin until it has passed.
+`max_delay_s`. An origin that answers slowly rests half of its mean latency after each answer. Retry-After (RFC 9110
+section 10.2.3) closes the origin until it has passed.
 """
 
 from __future__ import annotations
