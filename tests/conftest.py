@@ -76,16 +76,22 @@ class TrialHome:
         lake = Lake(self.root / "lake")
         return tables.read_many(lake, name, lake.partitions(name)).to_pylist()
 
+    @property
+    def stderr_of_started(self) -> Path:
+        """Standard error of all commands that `start` began, children included."""
+        return self.root.with_name(f"{self.root.name}.stderr")
+
     def start(self, *args: str) -> subprocess.Popen[str]:
         """Start a command in a process group of its own and do not wait for it."""
-        child = subprocess.Popen(
-            [*self.inside, TRAWL, *args],
-            env=self._environ(None),
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            start_new_session=True,
-        )
+        with self.stderr_of_started.open("a") as stderr:
+            child = subprocess.Popen(
+                [*self.inside, TRAWL, *args],
+                env=self._environ(None),
+                stdout=subprocess.DEVNULL,
+                stderr=stderr,
+                text=True,
+                start_new_session=True,
+            )
         self.started.append(child)
         return child
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import resource
 import signal
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import Any
@@ -65,18 +66,13 @@ def extract_job(lake: Lake, job: Job) -> Answer:
 
 def serve(connection: Connection) -> None:
     lakes: dict[str, Lake] = {}
-    connection.send(READY)
-    while True:
-        try:
+    with suppress(EOFError, BrokenPipeError, ConnectionResetError):  # the parent ended, or was killed
+        connection.send(READY)
+        while True:
             lake_url, job = connection.recv()
-        except EOFError:
-            return
-        if lake_url not in lakes:
-            lakes[lake_url] = Lake(lake_url)
-        try:
+            if lake_url not in lakes:
+                lakes[lake_url] = Lake(lake_url)
             connection.send(extract_job(lakes[lake_url], job))
-        except BrokenPipeError:
-            return
 
 
 def main(handle: int) -> None:

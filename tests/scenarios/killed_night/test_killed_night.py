@@ -114,6 +114,7 @@ def test_the_same_command_again_completes_the_night(home, tree) -> None:
     assert list(home.root.rglob("*.open"))
     _killed_when(home, (home.root / "work" / "embeddings.sqlite").exists)
     assert _no_process_is_left(home)
+    assert "Traceback" not in home.stderr_of_started.read_text()
     home.passes("crawl")
     assert _archived(home) == _truth(tree)
     assert "sound" in home.passes("verify")
