@@ -114,6 +114,8 @@ def report(context: dg.AssetExecutionContext, trawl: Trawl, outcomes: Outcomes, 
 
 def _tell(context: dg.AssetExecutionContext, outcomes: Outcomes) -> None:
     done = outcomes.finished()
+    if not done:
+        return
     rows = sum(result.committed[0].rows for key in done for result in outcomes.results[key] if result.committed)
     seconds = sum(outcomes.costs[key].seconds for key in done if key in outcomes.costs)
     progress.built(context.asset_key.to_user_string(), len(done), rows, seconds)

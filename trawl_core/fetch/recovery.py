@@ -1,8 +1,9 @@
-"""`trawl repair`: what a killed crawl left is made whole without fetching anything."""
+"""What a killed crawl left is made whole without fetching anything: by `trawl repair`, and by the domain's next crawl."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from datetime import date
 from pathlib import Path
 
 from trawl_core.errors import LockedError
@@ -24,17 +25,33 @@ def recover(lake: Lake, work: Path, domains: Collection[str] | None = None) -> I
             continue
         try:
             with lake.lock(f"crawl-{partition.domain}", f"repairing {partition.domain}"):
-                yield _recover(lake, work, partition)
+                yield recover_partition(lake, work, partition)
         except LockedError as error:
             yield str(error)
 
 
 def unfinished(lake: Lake, work: Path) -> list[Partition]:
     """Partitions with a WARC file that was never sealed."""
-    return [partition for partition in lake.partitions("warc") if any(open_folder(lake, partition, work).glob(f"*{OPEN_SUFFIX}"))]
+    return [partition for partition in lake.partitions("warc") if _has_open_file(lake, work, partition)]
 
 
-def _recover(lake: Lake, work: Path, partition: Partition) -> str:
+def recover_earlier(lake: Lake, work: Path, partition: Partition) -> list[str]:
+    """`recover` for the nights of one domain before `partition`, of which the live state is still there; the caller holds its lock."""
+    nights = (Partition(date.fromisoformat(path.parent.name.partition("=")[2]), partition.domain) for path in _state_files(work, partition))
+    earlier = sorted(night for night in nights if night.crawl_date < partition.crawl_date and _has_open_file(lake, work, night))
+    return [recover_partition(lake, work, night) for night in earlier]
+
+
+def _state_files(work: Path, partition: Partition) -> list[Path]:
+    return list(work.glob(f"crawl_date=*/{state_file(work, partition).name}"))
+
+
+def _has_open_file(lake: Lake, work: Path, partition: Partition) -> bool:
+    return any(open_folder(lake, partition, work).glob(f"*{OPEN_SUFFIX}"))
+
+
+def recover_partition(lake: Lake, work: Path, partition: Partition) -> str:
+    """Seal and commit one night, in a line for a person; the caller holds the domain's lock."""
     where = f"{partition.domain} {partition.crawl_date}"
     path = state_file(work, partition)
     if not path.exists():

@@ -17,6 +17,7 @@ from trawl_core.fetch.night import Night
 from trawl_core.fetch.opening import known_urls, load_history, planned_urls, start_pass, take_over_captures
 from trawl_core.fetch.origins import Turns
 from trawl_core.fetch.recording import Recorder
+from trawl_core.fetch.recovery import recover_earlier
 from trawl_core.fetch.robots_cache import RobotsCache
 from trawl_core.fetch.spending import Spending
 from trawl_core.fetch.state import NightState, explain_sqlite_error, forget_old_states, state_file
@@ -85,6 +86,7 @@ class Session:
         partition, site = job.partition, job.site
         with ExitStack() as held:
             held.enter_context(lake.lock(f"crawl-{partition.domain}", f"crawling {partition.domain}"))
+            recover_earlier(lake, work, partition)
             self.state = NightState(state_file(work, partition))
             held.callback(self.state.close)
             ledger = Ledger(self.state)

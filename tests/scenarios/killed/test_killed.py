@@ -11,6 +11,7 @@ import sys
 import polars as pl
 import pytest
 
+from trawl_core.lake import tables
 from trawl_core.warc.verify import verify
 
 PAGES = 120
@@ -93,3 +94,15 @@ def test_no_page_is_fetched_more_than_twice(serve, run_crawl, tmp_path) -> None:
     assert max(pages.count(path) for path in set(pages)) <= 2
     # 64 exchanges make a batch: what was durable before the kill is not asked for again.
     assert len(pages) - len(set(pages)) <= 66
+
+
+def test_the_next_night_makes_the_killed_one_whole(serve, run_crawl, tmp_path) -> None:
+    site = _tree(serve)
+    _kill_after(site, tmp_path, 100)
+    assert list((tmp_path / "lake").rglob("*.open"))
+    tomorrow = run_crawl(site, night=1)
+    assert list((tmp_path / "lake").rglob("*.open")) == []
+    nights = [partition for partition in tomorrow.lake.partitions("captures") if partition.domain == site.host]
+    assert len(nights) == 2
+    assert tables.count(tomorrow.lake, "captures", nights[0]) >= 64
+    assert verify(tomorrow.lake) == []

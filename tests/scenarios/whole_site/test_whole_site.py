@@ -52,7 +52,7 @@ def test_everything_reachable_is_archived_once(serve, run_crawl) -> None:
     assert sorted(site.paths()) == sorted([*expected, "/robots.txt", "/sitemap.xml", "/maps.xml", "/map1.xml", "/feed"])
     depths = {row["url"].removeprefix(site.root): row["depth"] for row in good.iter_rows(named=True)}
     assert (depths["/"], depths["/a"], depths["/deep/1"], depths["/deep/2"]) == (0, 1, 2, 3)
-    assert depths["/refreshed"] == depths["/c/d"]
+    assert depths["/refreshed"] == depths["/c/d"] + 1
     found_by = dict(zip(pages["capture_id"], pages["url"], strict=True))
     via = {row["url"].removeprefix(site.root): found_by.get(row["via_id"]) for row in good.iter_rows(named=True)}
     assert via["/deep/1"] == f"{site.root}/a"
