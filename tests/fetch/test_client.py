@@ -236,6 +236,7 @@ def test_a_bomb_is_kept_as_it_is(exchange_with) -> None:
     bomb = gzip.compress(bytes(8 << 20), mtime=0)
     exchange = exchange_with(OK + b"Content-Encoding: gzip\r\n" + length(bomb) + b"\r\n" + bomb, max_decoded_bytes=1 << 20)
     assert (exchange.outcome, exchange.truncated, exchange.payload) == ("ok", None, bomb)
+    assert "more than 1048576 bytes" in exchange.error
 
 
 @pytest.mark.parametrize("framing", ["length", "chunked", "close"])

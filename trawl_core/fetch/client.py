@@ -187,8 +187,10 @@ def _check_coding(exchange: Exchange, max_decoded_bytes: int) -> tuple[str | Non
     reason = content_fault(exchange.payload, coding, max_decoded_bytes)
     if reason == CUT:
         return CUT, f"the {coding} stream ends too early or is damaged."
-    if reason in (None, LENGTH):
+    if reason is None:
         return None, None
+    if reason == LENGTH:
+        return None, f"the payload decodes to more than {max_decoded_bytes} bytes (max_decoded_bytes); only so many are read."
     return None, f"Content-Encoding says {coding}: {reason}; the payload is kept as it came."
 
 
