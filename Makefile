@@ -28,6 +28,12 @@ $(VENV)/.dev-lock: requirements-dev.lock $(VENV)/.run-lock
 	  $(PIP) install --require-hashes --no-deps -r requirements-dev.lock; }
 	@cp requirements-dev.lock $@
 
+# The peers that benches measure Trawl against, on top of the tools; nothing but `make bench` needs them.
+$(VENV)/.bench-lock: requirements-bench.lock $(VENV)/.dev-lock
+	@cmp -s requirements-bench.lock $@ || { echo "Installing the benches' peers …"; \
+	  $(PIP) install --require-hashes --no-deps -r requirements-bench.lock; }
+	@cp requirements-bench.lock $@
+
 ## make demo   two nights over three sample sites on loopback, then a summary, SQL, changes and a search
 demo: $(VENV)/.run-lock
 	@$(BIN)/python -m trawl_assets.demo
@@ -41,7 +47,7 @@ test: $(VENV)/.dev-lock browser
 	@$(BIN)/python -m pytest $(PYTEST_ARGS)
 
 ## make bench  every bench; rewrites the table in bench/README.md
-bench: $(VENV)/.dev-lock
+bench: $(VENV)/.bench-lock
 	@$(BIN)/python -m bench
 
 ## make lint   ruff, format and rules
@@ -56,9 +62,9 @@ ifeq ($(CHROMIUM),)
 	  { apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install -y --no-install-recommends chromium; } >/dev/null 2>&1 || echo "chromium could not be installed; the UI test will say so"; fi
 endif
 
-## make lock   resolve pyproject.toml into the two lock files (needs uv)
+## make lock   resolve pyproject.toml into the three lock files (needs uv)
 lock:
-	@for pair in ".lock:" "-dev.lock:--extra dev --extra bench -c requirements.lock"; do \
+	@for pair in ".lock:" "-dev.lock:--extra dev -c requirements.lock" "-bench.lock:--extra bench -c requirements-dev.lock"; do \
 	  uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --no-emit-index-url --no-emit-find-links \
 	    --extra build $${pair#*:} pyproject.toml -o requirements$${pair%%:*} || exit 1; done
 
