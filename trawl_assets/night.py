@@ -92,16 +92,16 @@ def _run(instance: dg.DagsterInstance, config: SitesConfig, night: Night, keys: 
     register(instance, config)
     crawl_config = {"ops": {"warc_snapshot": {"config": {"refetch": refetch, "threads": threads}}}}
     for tags in ranges(instance, keys, night.crawl_date):
-        run = _execute(defs, instance, nightly.name, night, tags=tags, run_config={**QUIET, **crawl_config})
-        for rest in rest_of(instance, run):
-            _execute_rest(defs, instance, night, rest)
+        runs = [_execute(defs, instance, nightly.name, night, tags=tags, run_config={**QUIET, **crawl_config})]
+        while runs:  # each rest leaves out what failed, so they come to an end
+            runs += [_execute_rest(defs, instance, night, rest) for rest in rest_of(instance, runs.pop())]
     _execute(defs, instance, daily.name, night, partition_key=night.crawl_date.isoformat(), run_config=QUIET)
     _execute(defs, instance, refresh_catalog.name, night, run_config=QUIET)
 
 
-def _execute_rest(defs: dg.Definitions, instance: dg.DagsterInstance, night: Night, rest: Rest) -> None:
+def _execute_rest(defs: dg.Definitions, instance: dg.DagsterInstance, night: Night, rest: Rest) -> dg.DagsterRun:
     selection = [dg.AssetKey(name) for name in rest.assets]
-    _execute(defs, instance, nightly.name, night, tags=rest.tags, run_config=QUIET, asset_selection=selection)
+    return _execute(defs, instance, nightly.name, night, tags=rest.tags, run_config=QUIET, asset_selection=selection)
 
 
 def _execute(
