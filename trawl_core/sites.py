@@ -106,6 +106,17 @@ class Recrawl(_Model):
     objective: Literal["mixed", "freshness", "harm"] = "mixed"
 
 
+class Traps(_Model):
+    """How many URLs of a family that never ends are fetched in one night; URLs that match `allow` belong to none."""
+
+    enabled: bool = True
+    sample: Annotated[int, Field(gt=0)] = 200
+    calendar_sample: Annotated[int, Field(gt=0)] = 60
+    repeated_sample: Annotated[int, Field(gt=0)] = 20
+    session_sample: Annotated[int, Field(gt=0)] = 5
+    allow: tuple[Pattern, ...] = ()
+
+
 class NetworkAccess(_Model):
     """Networks beside the public ones that this site's addresses may lie in, and the ports it may use."""
 
@@ -175,6 +186,7 @@ class SiteSettings(_Model):
     extraction: tuple[ExtractionSchema, ...] = ()
     notify: tuple[NotifyRule, ...] = ()
     follow_nofollow: bool = True
+    traps: Traps = Traps()
     group: str | None = None
     enabled: bool = True
 

@@ -1,7 +1,11 @@
+from collections.abc import Iterator
+from itertools import product
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trawl_core.sites import Traps
 from trawl_core.urls.normalize import normalize_url
 from trawl_core.urls.traps import TrapCounter, pattern_of, trap_pattern
 
@@ -22,6 +26,7 @@ HOST = "http://shop.test"
         ("/www.b.test/p/www.b.test/p/www.b.test/p/", "repeated"),
         ("/search.php?PHPSESSID=1a2b3c4d5e6f", "session"),
         ("/list;jsessionid=AB12?x=1", "session"),
+        ("/(S(lit3py55t21z5v55vlm25s55))/orders.aspx", "session"),
         ("/list?sid=0f3a9bc1d2e4", "session"),
         ("/f?c=1&c=2&c=3", "growing"),
         ("/f?a=1&b=1&c=1&d=1&e=1&f=1&g=1", "growing"),
@@ -60,7 +65,7 @@ def test_pages_of_one_template_share_a_pattern() -> None:
 
 
 def test_an_endless_calendar_is_sampled() -> None:
-    counter = TrapCounter(calendar_sample=10)
+    counter = TrapCounter(Traps(calendar_sample=10))
     urls = [f"{HOST}/calendar/{year}/{month:02}" for year in range(2000, 2100) for month in range(1, 13)]
     refused = [url for url in urls if counter.admit(url)]
     assert len(urls) - len(refused) == 10
@@ -84,8 +89,59 @@ def test_stacked_segments_stop() -> None:
 
 
 def test_plain_numbered_pages_are_never_held_back() -> None:
-    counter = TrapCounter(1, 1, 1, 1)
+    counter = TrapCounter(Traps(sample=1, calendar_sample=1, repeated_sample=1, session_sample=1))
     assert all(counter.admit(f"{HOST}/product/{n}") is None for n in range(500))
+
+
+FILTERS = {"color": ["red", "blue", "green"], "size": ["s", "m", "l", "xl"], "brand": [f"b{n}" for n in range(12)], "sort": ["up", "down"]}
+
+
+def _facets(names: tuple[str, ...] = tuple(FILTERS)) -> Iterator[str]:
+    """Every choice of the filters of `names`, each of them set or not."""
+    for choice in product(*([None, *FILTERS[name]] for name in names)):
+        chosen = "&".join(f"{name}={value}" for name, value in zip(names, choice, strict=True) if value)
+        yield f"{HOST}/shoes?{chosen}" if chosen else f"{HOST}/shoes"
+
+
+def test_combinations_of_filters_are_sampled_and_every_value_is_seen() -> None:
+    counter = TrapCounter(Traps(sample=150))
+    urls = list(_facets())
+    admitted = [url for url in urls if counter.admit(url) is None]
+    assert len(urls) == 780
+    assert 150 <= len(admitted) < 180
+    assert counter.admit(admitted[-1]) is None, "an admitted URL stays admitted"
+    assert counter.admit(next(url for url in urls if url not in admitted and url.count("&") > 1)) == f"trap facets {HOST}/shoes"
+    for name, values in FILTERS.items():
+        assert all(any(f"{name}={value}" in url for url in admitted) for value in values)
+    assert counter.admit(f"{HOST}/shoes?color=red&size=s&brand=new&sort=up") is None, "a new value is no combination"
+    assert counter.admit(f"{HOST}/hats?color=red&size=s&brand=b1&sort=up") is None, "another path has a sample of its own"
+
+
+@pytest.mark.parametrize(
+    "urls",
+    [
+        [f"/list?page={n}" for n in range(900)],
+        [f"/list?cat={n % 9}&page={n // 9}" for n in range(900)],
+        [f"/view.php?id={n}" for n in range(900)],
+        [f"/index.php?option=content&view={'ab'[n % 2]}&id={n}&Itemid={n % 40}&lang={n % 3}" for n in range(900)],
+        [f"/viewtopic.php?f={topic % 7}&t={topic}&start={start * 20}" for topic in range(100) for start in range(1 + topic % 15)],
+        [f"/table?row={n // 30}&column={n % 30}" for n in range(900)],
+        [f"/w/index.php?title=Page_{n}&action={action}&section={n % 5}" for n in range(300) for action in ("edit", "history", "raw")],
+    ],
+)
+def test_pages_named_by_a_query_are_never_held_back(urls: list[str]) -> None:
+    counter = TrapCounter(Traps(sample=20))
+    assert [url for url in urls if counter.admit(HOST + url)] == []
+
+
+def test_a_person_overrules_the_detection() -> None:
+    allowed = TrapCounter(Traps(calendar_sample=1, sample=1, allow=(r"^http://shop\.test/(calendar|shoes)",)))
+    off = TrapCounter(Traps(calendar_sample=1, sample=1, enabled=False))
+    months = [f"{HOST}/calendar/2026/{month:02}" for month in range(1, 13)]
+    for counter in (allowed, off):
+        assert all(counter.admit(url) is None for url in [*months, *_facets()])
+    assert allowed.admit(f"{HOST}/plan/2026/01") is None
+    assert allowed.admit(f"{HOST}/plan/2026/02") == "trap calendar http://shop.test/plan/{date}"
 
 
 @given(st.text(max_size=60))

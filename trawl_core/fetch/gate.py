@@ -24,7 +24,7 @@ class Gate:
         self._frontier = frontier
         self._ledger = ledger
         self._clock = clock
-        self._traps = TrapCounter()
+        self._traps = TrapCounter(site.traps)
         self._priority = FoundPriority(site)
         self._sitemaps = 0
         for url in frontier.urls_entered():

@@ -36,7 +36,7 @@ def add_unfetched(history: pl.DataFrame, pages: pl.DataFrame, site: Site, lists:
     )
     if new.is_empty():
         return history
-    scope, traps = Scope(site), TrapCounter()
+    scope, traps = Scope(site), TrapCounter(site.traps)
     for url in history["url"]:
         traps.admit(url)
     wanted = [scope.check(url) is None and traps.admit(url) is None for url in new["url"]]

@@ -1,8 +1,8 @@
-"""Families of URLs that never end: calendars, session ids, stacked path segments, queries that grow.
+"""Families of URLs that never end: calendars, session ids, stacked path segments, queries that grow, facets.
 
 A trap is not forbidden, it is sampled: `TrapCounter` admits the first URLs of a family and holds back the rest, so a
 real archive by month is still crawled and an endless calendar costs a bounded number of fetches. Plain numbered pages
-(`/product/123`, `/docs/page-7`) are no trap.
+(`/product/123`, `/docs/page-7`) are no trap. The site key `traps` sets the samples and overrules the detection.
 """
 
 from __future__ import annotations
@@ -12,12 +12,9 @@ import threading
 from collections import Counter
 from urllib.parse import parse_qsl
 
+from trawl_core.sites import Traps
+from trawl_core.urls.facets import FacetCounter
 from trawl_core.urls.normalize import split_url
-
-SAMPLE = 200
-CALENDAR_SAMPLE = 60
-REPEATED_SAMPLE = 20
-SESSION_SAMPLE = 5
 
 _YEAR = r"(?:19|20|21)\d{2}"
 _MONTH_NAMES = (
@@ -41,7 +38,8 @@ _SESSION_KEY = re.compile(r"^(?:phpsessid|jsessionid|aspsessionid\w*|sessid|cfid
 # Names that mean other things too (a station, a conference session) count only with a value that nobody would write by hand.
 _MAYBE_SESSION_KEY = re.compile(r"^(?:sid|sess|session|session_?id)$", re.IGNORECASE)
 _RANDOM_VALUE = re.compile(r"^(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_.-]{12,}$|^[0-9A-Fa-f-]{16,}$|^(?=.*\d)(?=.*[a-f])[0-9a-f]{8,}$")
-_PATH_SESSION = re.compile(r";(?:jsessionid|sid|phpsessid)=[^/;?]*", re.IGNORECASE)
+# Servlet path parameters, and the cookieless sessions of ASP.NET.
+_PATH_SESSION = re.compile(r";(?:jsessionid|sid|phpsessid)=[^/;?]*|/\(S\([a-z0-9]{20,}\)\)", re.IGNORECASE)
 _GROWING_PARAMETERS = 7
 _GROWING_REPEATS = 3
 _GROWING_CHARACTERS = 500
@@ -105,22 +103,35 @@ def _is_calendar(path: str, parameters: list[tuple[str, str]]) -> bool:
 class TrapCounter:
     """Counts each family's distinct URLs during one crawl; safe to call from several threads."""
 
-    def __init__(
-        self,
-        sample: int = SAMPLE,
-        calendar_sample: int = CALENDAR_SAMPLE,
-        repeated_sample: int = REPEATED_SAMPLE,
-        session_sample: int = SESSION_SAMPLE,
-    ) -> None:
-        self._samples = {"growing": sample, "calendar": calendar_sample, "repeated": repeated_sample, "session": session_sample}
+    def __init__(self, rules: Traps | None = None) -> None:
+        rules = rules or Traps()
+        self._enabled = rules.enabled
+        self._allow = tuple(re.compile(pattern) for pattern in rules.allow)
+        self._samples = {
+            "growing": rules.sample,
+            "calendar": rules.calendar_sample,
+            "repeated": rules.repeated_sample,
+            "session": rules.session_sample,
+        }
         self._admitted: dict[str, set[str]] = {}
+        self._facets = FacetCounter(rules.sample)
         self._lock = threading.Lock()
+
+    def is_free(self, url: str) -> bool:
+        """True where a person overruled the detection."""
+        return not self._enabled or any(pattern.search(url) for pattern in self._allow)
 
     def admit(self, url: str) -> str | None:
         """None when the URL may be fetched, else `trap <pattern>`; asking again about an admitted URL costs nothing."""
+        if self.is_free(url):
+            return None
         pattern = trap_pattern(url)
         if pattern is None:
-            return None
+            if "?" not in url:
+                return None
+            with self._lock:
+                path = self._facets.admit(url)
+            return f"trap facets {path}" if path else None
         with self._lock:
             admitted = self._admitted.setdefault(pattern, set())
             if url in admitted:
