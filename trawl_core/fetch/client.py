@@ -16,7 +16,8 @@ from trawl_core.clock import Clock
 from trawl_core.errors import FetchError
 from trawl_core.fetch.adapters import Adapters
 from trawl_core.fetch.connection import WireAdapter
-from trawl_core.fetch.guard import Resolver, SystemResolver, check_port
+from trawl_core.fetch.guard import Resolver, check_port
+from trawl_core.fetch.resolver import DnsResolver
 from trawl_core.fetch.wire import MAX_HEAD_BYTES, Recording, WireResponse
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import host_and_port
@@ -49,7 +50,7 @@ class HttpClient:
     def __init__(self, *, user_agent: str, clock: Clock, resolver: Resolver | None = None, tls: ssl.SSLContext | None = None) -> None:
         self._user_agent = user_agent
         self._clock = clock
-        self._adapters = Adapters(resolver or SystemResolver(), tls or _public_authorities())
+        self._adapters = Adapters(resolver or DnsResolver.of_machine(clock), tls or _public_authorities())
 
     def fetch(self, url: str, site: Site, *, headers: Mapping[str, str] = _NO_HEADERS, max_bytes: int | None = None) -> Exchange:
         """GET a normalised URL under the site's timeouts, network rules and size limit (`max_bytes` of payload, content coding kept).

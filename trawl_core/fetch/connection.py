@@ -20,7 +20,8 @@ from urllib3.util.ssl_match_hostname import CertificateError
 
 from trawl_core.errors import FetchError
 from trawl_core.fetch.guard import checked_addresses
-from trawl_core.fetch.wire import Wire, WireResponse
+from trawl_core.fetch.resolver import ResolverWithin
+from trawl_core.fetch.wire import Recording, Wire, WireResponse
 from trawl_core.urls.normalize import host_and_port
 
 
@@ -37,7 +38,7 @@ class _WireConnection(HTTPConnection):
         """Connect to the first checked address that answers; raises FetchError."""
         recording = self._wire.now
         recording.connected = True
-        addresses = checked_addresses(self._dns_host.strip("[]"), self.port, self._wire.access, self._wire.resolver)
+        addresses = self._addresses(recording)
         failure: OSError | None = None
         for family, address in addresses:
             sock = socket.socket(family, socket.SOCK_STREAM)
@@ -61,6 +62,15 @@ class _WireConnection(HTTPConnection):
         raise FetchError(
             "connect_error", f"connecting to {self.host} port {self.port} ({where}) failed: {(failure and failure.strerror) or failure}."
         ) from failure
+
+    def _addresses(self, recording: Recording) -> list[tuple[int, str]]:
+        """What the name stands for now, all of it checked."""
+        doing = "looking up the name of"
+        names = ResolverWithin(self._wire.resolver, recording.remaining_s(recording.timeout.connect_s, doing))
+        try:
+            return checked_addresses(self._dns_host.strip("[]"), self.port, self._wire.access, names)
+        except TimeoutError:
+            raise recording.late(doing) from None
 
     def request(self, method: str, url: str, *args: Any, **kwargs: Any) -> None:
         """The target as the crawl has it: urllib3 re-encodes and requests drops an empty query."""

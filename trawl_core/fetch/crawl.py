@@ -13,8 +13,9 @@ from trawl_core.clock import Clock, crawl_date
 from trawl_core.errors import PastDateError, TrawlError
 from trawl_core.fetch.client import HttpClient
 from trawl_core.fetch.engine import Engine
-from trawl_core.fetch.guard import Resolver, SystemResolver
+from trawl_core.fetch.guard import Resolver
 from trawl_core.fetch.progress import CrawlProgress
+from trawl_core.fetch.resolver import DnsResolver
 from trawl_core.fetch.session import CrawlJob, CrawlOutcome, open_session
 from trawl_core.fetch.signals import finishing_on_signals
 from trawl_core.lake import Lake, tables
@@ -55,7 +56,7 @@ def crawl(
     if refusals and len(refusals) == len(jobs):
         raise refusals[0]
     if today:
-        resolver = resolver or SystemResolver()
+        resolver = resolver or DnsResolver.of_machine(clock)
         stop = stop or threading.Event()
         client = HttpClient(user_agent=config.user_agent, clock=clock, resolver=resolver)
         try:

@@ -89,7 +89,8 @@ def check_port(port: int, access: NetworkAccess) -> None:
 def checked_addresses(host: str, port: int, access: NetworkAccess, resolver: Resolver) -> list[tuple[int, str]]:
     """(family, address) answers for `host` (an IPv6 literal without brackets), each of them allowed.
 
-    Raises FetchError: `dns_error` without an answer, `blocked_address` when the port or a single answer is not allowed.
+    Raises FetchError: `dns_error` without an answer, `blocked_address` when the port or a single answer is not allowed;
+    a TimeoutError of the resolver as it is.
     """
     check_port(port, access)
     try:
@@ -106,6 +107,8 @@ def checked_addresses(host: str, port: int, access: NetworkAccess, resolver: Res
 def _resolve(host: str, port: int, resolver: Resolver) -> list[tuple[int, str]]:
     try:
         answers = resolver.resolve(host, port)
+    except TimeoutError:
+        raise
     except (OSError, UnicodeError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
         raise FetchError("dns_error", f"the name {host} has no address: {reason}.") from error

@@ -15,6 +15,7 @@ from trawl_core.fetch.client import HttpClient
 from trawl_core.fetch.discovery import Found, discover
 from trawl_core.fetch.frontier import Leased
 from trawl_core.fetch.guard import Resolver
+from trawl_core.fetch.resolver import ResolverWithin
 from trawl_core.urls.normalize import host_and_port
 from trawl_core.warc.exchange import Exchange
 
@@ -58,7 +59,7 @@ def _resolve(task: Task, resolver: Resolver) -> Result:
     """The address by which the budget is kept: the first answer; the host's name when there is none (the fetch will tell why)."""
     host, port = host_and_port(task.url)
     try:
-        answers = resolver.resolve(host, port)
+        answers = ResolverWithin(resolver, task.origin.night.site.timeout.total_s).resolve(host, port)
     except (OSError, UnicodeError, FetchError):
         answers = []
     return Result(task, address=str(answers[0][1]) if answers else host)
