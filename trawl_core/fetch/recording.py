@@ -2,6 +2,9 @@
 
 `record` appends and notes; nothing counts before `make_durable` has synced the WARC file and then committed the SQLite
 transaction, so a row never leads to bytes that are not there.
+
+Exchanges are made durable in batches. After a kill the ones that it cost are fetched again, and these are made durable
+one by one: however often the crawl is killed, only what was under way at the very moment is asked for once more.
 """
 
 from __future__ import annotations
@@ -23,6 +26,7 @@ from trawl_core.warc.writer import MAX_BYTES, RevisitOf, WarcWriter
 SOFTWARE = f"trawl/{__version__}"
 BATCH_EXCHANGES = 64
 BATCH_S = 2.0
+OPEN = "open"
 
 
 class Recorder:
@@ -42,6 +46,8 @@ class Recorder:
         )
         self._pending = 0
         self._pending_since: float | None = None
+        self._repeats = BATCH_EXCHANGES if state.number(OPEN) else 0
+        state.set_number(OPEN, 1)
 
     def record(self, exchange: Exchange, *, revisit: RevisitOf | None = None, **columns: Any) -> dict[str, Any]:
         """Archive an exchange (when an answer came) and note its row, which is returned; `columns` are those of capture_row."""
@@ -79,16 +85,18 @@ class Recorder:
         """Monotonic moment at which what waits has to be made durable; None when nothing waits."""
         if self._pending_since is None:
             return None
-        return self._pending_since + (0.0 if self._pending >= BATCH_EXCHANGES else BATCH_S)
+        return self._pending_since + (0.0 if self._repeats or self._pending >= BATCH_EXCHANGES else BATCH_S)
 
     def make_durable(self) -> None:
         self._writer.sync()
         self._state.commit()
+        self._repeats = max(0, self._repeats - self._pending)
         self._pending = 0
         self._pending_since = None
 
     def seal(self) -> None:
-        """Make everything durable and seal the WARC file."""
+        """Make everything durable and seal the WARC file: the night ended in order."""
+        self._state.set_number(OPEN, 0)
         self.make_durable()
         self._writer.close()
 

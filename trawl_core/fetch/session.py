@@ -95,10 +95,10 @@ class Session:
             take_over_captures(lake, partition, ledger, frontier)
             start_pass(self.state, ledger, frontier, refetch=refetch)
             self._plan(lake, partition, site, ledger, frontier, refetch=refetch)
-            self.state.commit()
             recorder = Recorder(
                 lake, partition, site, state=self.state, ledger=ledger, user_agent=config.user_agent, clock=clock, work=work
             )
+            self.state.commit()
             self.night = Night(
                 site,
                 frontier=frontier,
