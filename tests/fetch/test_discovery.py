@@ -89,3 +89,21 @@ def test_what_only_claims_to_be_a_feed_names_nothing() -> None:
 
 def test_a_stray_null_byte_hides_no_link() -> None:
     assert _urls(_exchange(b"<html><body>\x00<a href=/after>a</a>", HTML)) == ["https://docs.example.org/after"]
+
+
+def test_a_refresh_inside_noscript_is_not_followed() -> None:
+    refresh = b"<meta http-equiv=refresh content='0; url=moved'>"
+    assert _urls(_exchange(b"<head><noscript>" + refresh + b"</noscript></head><p>x", HTML)) == []
+    assert _urls(_exchange(b"<noscript>" + refresh + b"</noscript><p>x", HTML)) == []
+    assert _urls(_exchange(b"<head><base href=/b/>" + refresh, HTML)) == ["https://docs.example.org/b/moved"]
+
+
+def test_the_target_of_a_script_is_flagged() -> None:
+    page = b"<head><base href=/b/><script>location.replace('there')</script></head>"
+    (found,) = discover(_exchange(page, HTML), "page", SITE)
+    assert (found.url, found.kind, found.context) == ("https://docs.example.org/b/there", "script_redirect", "https://docs.example.org/d/")
+
+
+def test_links_know_the_title_around_them() -> None:
+    (found,) = discover(_exchange(b"<title>Ferries\n of the lake</title><a href=/x>x</a><svg><title>no</title></svg>", HTML), "page", SITE)
+    assert found.context == "Ferries of the lake"

@@ -7,7 +7,7 @@ import pytest
 from trawl_core.clock import SystemClock
 from trawl_core.fetch.discovery import Found
 from trawl_core.fetch.frontier import Frontier, NewUrl
-from trawl_core.fetch.gate import Gate
+from trawl_core.fetch.gate import MAX_SITEMAP_DEPTH, MAX_SITEMAPS, Gate
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.state import NightState
 from trawl_core.sites import Site
@@ -84,3 +84,48 @@ def test_priority_follows_depth_patterns_and_keywords(gate) -> None:
     assert priority("/a", 1) > priority("/b", 3)
     assert priority("/news/a", 1) == pytest.approx(3 * priority("/c", 1))
     assert priority("/d", 1, "about pooling") > priority("/e", 1, "about nothing")
+
+
+def test_a_keyword_outweighs_depth_wherever_it_stands(gate) -> None:
+    opened, _ = gate(keywords={"Zürich": 1.0, "ferry": 2.0})
+
+    def priority(path: str, depth: int, text: str = "", context: str = "") -> float:
+        return opened.offer(Found(ROOT + path, text=text, context=context), depth=depth, via_id=None).priority
+
+    plain = priority("/plain", 1)
+    in_title = priority("/t", 7, context="About Zürich")
+    in_text = priority("/u", 7, text="zürich")
+    in_url = priority("/z%C3%BCrich", 7)
+    assert plain < in_title < in_text == in_url < priority("/ferry", 7)
+    assert priority("/ferry-zürich", 1, "ferry " * 9) <= 900
+
+
+def test_sitemaps_are_capped_by_number_over_calls(gate) -> None:
+    opened, ledger = gate()
+    for number in range(MAX_SITEMAPS + 5):
+        new = opened.offer(Found(f"{ROOT}/s{number}.xml", kind="sitemap", from_page=False), depth=1, via_id=None)
+        assert (new is None) == (number >= MAX_SITEMAPS)
+    assert _held(ledger) == [("trap", f"more than {MAX_SITEMAPS} sitemaps", 5)]
+
+
+def test_sitemaps_of_earlier_calls_count(gate) -> None:
+    opened, _ = gate()
+    for number in range(MAX_SITEMAPS):
+        opened._frontier.add(NewUrl(f"{ROOT}/s{number}.xml", f"{ROOT}:443", "sitemap"))
+    again = Gate(opened._site, opened._frontier, opened._ledger, SystemClock())
+    assert again.offer(Found(f"{ROOT}/more.xml", kind="sitemap", from_page=False), depth=1, via_id=None) is None
+
+
+def test_a_sitemap_nested_too_deep_is_named(gate) -> None:
+    opened, ledger = gate()
+    deep = Found(f"{ROOT}/deep.xml", kind="sitemap", from_page=False)
+    assert opened.offer(deep, depth=MAX_SITEMAP_DEPTH + 1, via_id=None) is None
+    assert _held(ledger) == [("trap", f"sitemap indexes more than {MAX_SITEMAP_DEPTH} deep", 1)]
+    assert opened.offer(deep, depth=MAX_SITEMAP_DEPTH, via_id=None).depth == MAX_SITEMAP_DEPTH
+
+
+def test_the_target_of_a_script_is_told_and_not_fetched(gate) -> None:
+    opened, ledger = gate()
+    assert opened.offer(Found(f"{ROOT}/there", kind="script_redirect", context=f"{ROOT}/old/{{n}}"), depth=1, via_id=None) is None
+    assert _held(ledger) == [("javascript_redirect", f"{ROOT}/old/{{n}}", 1)]
+    assert opened.offer(Found(f"{ROOT}/there"), depth=1, via_id=None) is not None

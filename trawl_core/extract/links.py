@@ -42,12 +42,13 @@ class Link:
 @dataclass(frozen=True)
 class PageLinks:
     """Links in document order, each URL once; `canonical_hint` is the first link rel=canonical of the head, `meta_refresh`
-    the delay in seconds and the target; `base` is what relative references were resolved against."""
+    the delay in seconds and the target; `base` is what relative references were resolved against; `title` is empty without one."""
 
     links: tuple[Link, ...]
     canonical_hint: str | None
     meta_refresh: tuple[float, str] | None
     base: str
+    title: str = ""
 
 
 def find_links(html: bytes, url: str, charset: str | None = None) -> PageLinks:
@@ -70,7 +71,7 @@ def links_of_tree(tree: LexborHTMLParser, url: str) -> PageLinks:
             found[link.url] = replace(known, rel=link.rel, text=known.text or link.text)
         elif not known.text and link.text:
             found[link.url] = replace(known, text=link.text)
-    return PageLinks(tuple(found.values()), _canonical(tree, base), _meta_refresh(tree, base), base)
+    return PageLinks(tuple(found.values()), _canonical(tree, base), _meta_refresh(tree, base), base, _title(tree))
 
 
 def parse_refresh(content: str) -> tuple[float, str] | None:
@@ -113,6 +114,11 @@ def _canonical(tree: LexborHTMLParser, base: str) -> str | None:
         if "canonical" in (node.attributes.get("rel") or "").lower().split() and not _inside(node, "noscript"):
             return normalize_url(node.attributes.get("href") or "", base)
     return None
+
+
+def _title(tree: LexborHTMLParser) -> str:
+    node = tree.css_first("head title")
+    return " ".join(node.text().split())[:MAX_TEXT_CHARS] if node is not None else ""
 
 
 def _meta_refresh(tree: LexborHTMLParser, base: str) -> tuple[float, str] | None:

@@ -10,9 +10,11 @@ import feedparser
 
 from trawl_core.extract.charset import charset_parameter
 from trawl_core.extract.links import find_links
+from trawl_core.fetch.script_redirect import script_redirect
 from trawl_core.fetch.sitemaps import parse_sitemap
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import normalize_url
+from trawl_core.urls.traps import pattern_of
 from trawl_core.warc.exchange import Exchange
 from trawl_core.warc.payload import decode_content
 from trawl_core.warc.sniff import sniff_mime
@@ -24,7 +26,10 @@ _FEEDS = ("application/rss+xml", "application/atom+xml")
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A URL that a document names. `kind` is page or sitemap."""
+    """A URL that a document names. `kind` is page, sitemap or script_redirect (which is told and never fetched).
+
+    `text` is the link's own, `context` the title of the document around it.
+    """
 
     url: str
     kind: str = "page"
@@ -32,6 +37,7 @@ class Found:
     nofollow: bool = False
     from_page: bool = True
     last_modified: datetime | None = None
+    context: str = ""
 
 
 def discover(exchange: Exchange, kind: str, site: Site) -> tuple[Found, ...]:
@@ -53,9 +59,11 @@ def discover(exchange: Exchange, kind: str, site: Site) -> tuple[Found, ...]:
 def _page(document: bytes, url: str, charset: str | None) -> Iterable[Found]:
     page = find_links(document, url, charset)
     if page.meta_refresh is not None and page.meta_refresh[0] < REFRESH_FOLLOWED_S:
-        yield Found(page.meta_refresh[1])
+        yield Found(page.meta_refresh[1], context=page.title)
+    if (reference := script_redirect(document)) and (target := normalize_url(reference, page.base)) not in (None, url):
+        yield Found(target, kind="script_redirect", context=pattern_of(url))
     for link in page.links:
-        yield Found(link.url, text=link.text, nofollow=link.nofollow)
+        yield Found(link.url, text=link.text, nofollow=link.nofollow, context=page.title)
 
 
 def _sitemap(document: bytes, url: str, site: Site) -> Iterable[Found]:

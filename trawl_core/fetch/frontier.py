@@ -268,6 +268,10 @@ class Frontier:
         """Every URL that entered by discovery or plan, in order of entry."""
         return (url for (url,) in self.db.execute("SELECT url FROM urls ORDER BY id"))
 
+    def count_kind(self, kind: str) -> int:
+        """How many URLs of a kind entered, whatever became of them."""
+        return self.db.execute("SELECT count(*) FROM urls WHERE kind = ?", (kind,)).fetchone()[0]
+
     def sample(self, state: int, kind: str = "page", limit: int = 10) -> tuple[int, list[str]]:
         """How many URLs of a kind are in a state, and the first few of them by name."""
         where = "FROM urls WHERE state = ? AND kind = ?"

@@ -13,6 +13,8 @@ from trawl_core.urls.scope import Scope
 from trawl_core.urls.traps import TrapCounter
 
 MAX_SITEMAPS = 1_000
+# An index below an index is not in the protocol, but on the web; what goes on is endless or names itself anew.
+MAX_SITEMAP_DEPTH = 3
 
 
 class Gate:
@@ -26,12 +28,15 @@ class Gate:
         self._clock = clock
         self._traps = TrapCounter(site.traps)
         self._priority = FoundPriority(site)
-        self._sitemaps = 0
+        self._sitemaps = frontier.count_kind("sitemap")
         for url in frontier.urls_entered():
             self._traps.admit(url)
 
     def offer(self, found: Found, *, depth: int, via_id: str | None) -> NewUrl | None:
-        """What may enter, with its priority; None for a URL that is known or held back. `depth` is its own link depth."""
+        """What may enter, with its priority; None for a URL that is known or held back.
+
+        `depth` is the URL's own link depth; a sitemap's is how deep it is nested.
+        """
         if self._frontier.knows(found.url):
             return None
         reason = self._reason_against(found, depth)
@@ -40,14 +45,19 @@ class Gate:
             return None
         if found.kind == "sitemap":
             self._sitemaps += 1
-            return NewUrl(found.url, origin_of(found.url), "sitemap", LISTS, via_id=via_id)
-        return NewUrl(found.url, origin_of(found.url), found.kind, self._priority(found.url, found.text, depth), depth, via_id=via_id)
+            return NewUrl(found.url, origin_of(found.url), "sitemap", LISTS, depth, via_id=via_id)
+        priority = self._priority(found.url, found.text, depth, found.context)
+        return NewUrl(found.url, origin_of(found.url), found.kind, priority, depth, via_id=via_id)
 
     def _reason_against(self, found: Found, depth: int) -> tuple[str, str] | None:
         """`frontier_log` reason and detail; None for none."""
+        if found.kind == "script_redirect":
+            return "javascript_redirect", found.context
         if found.kind == "sitemap":
             if self._sitemaps >= MAX_SITEMAPS:
                 return "trap", f"more than {MAX_SITEMAPS} sitemaps"
+            if depth > MAX_SITEMAP_DEPTH:
+                return "trap", f"sitemap indexes more than {MAX_SITEMAP_DEPTH} deep"
             reason = self.scope.check_origin(found.url)
             return ("scope", reason) if reason else None
         if reason := self.scope.check(found.url):

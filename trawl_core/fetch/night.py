@@ -208,7 +208,9 @@ class Night:
         if target is not None and outcome is None:
             self._redirected(lease, row, target)
         for found in result.found:
-            self._enter(self._gate.offer(found, depth=lease.depth + 1, via_id=row["capture_id"]))
+            # A list is no step on the way to the pages that it names.
+            depth = 1 if lease.kind != "page" and found.kind == "page" else lease.depth + 1
+            self._enter(self._gate.offer(found, depth=depth, via_id=row["capture_id"]))
 
     def _judge(self, lease: Leased, exchange: Exchange, target: str | None, *, asked: bool) -> tuple[str | None, str | None]:
         """Outcome and error where the crawl knows better than one exchange; (None, None) mostly."""
@@ -290,8 +292,14 @@ class Night:
             )
 
     def _enter(self, new: NewUrl | None) -> None:
-        if new is not None and self.frontier.add(new):
-            self._turns.enter(self.origin(new.origin))
+        if new is None or not self.frontier.add(new):
+            return
+        origin = self.origin(new.origin)
+        if origin.leases and new.priority > origin.leases[0].priority:
+            # What was leased ahead waits again behind the better one.
+            self.frontier.release(origin.leases)
+            origin.leases.clear()
+        self._turns.enter(origin)
 
     # time ----------------------------------------------------------------------------------------------------
 

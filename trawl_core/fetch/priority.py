@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import unquote
 
 from trawl_core.sites import Site
 
@@ -15,6 +16,9 @@ LISTS = 5000.0
 PLANNED_FROM, PLANNED_SPAN = 1000.0, 1000.0
 SEED = PLANNED_FROM + PLANNED_SPAN
 FOUND_MOST = 900.0
+# A keyword of weight 1 outweighs any depth; in the title of the page that shows the link it is worth half.
+_BY_DEPTH = 100.0
+_BY_KEYWORD, _BY_CONTEXT = 100.0, 50.0
 
 
 def planned_priority(rank: int, rows: int) -> float:
@@ -23,18 +27,20 @@ def planned_priority(rank: int, rows: int) -> float:
 
 
 class FoundPriority:
-    """Priority of a URL found tonight, from its depth, the site's editorial patterns and its keywords in URL and link text."""
+    """Priority of a URL found tonight: its depth, times the site's editorial patterns, plus its keywords where they stand."""
 
     def __init__(self, site: Site) -> None:
         self._patterns = [(re.compile(priority.pattern), priority.weight) for priority in site.priorities]
         self._keywords = [(word.casefold(), weight) for word, weight in site.keywords.items()]
 
-    def __call__(self, url: str, text: str, depth: int) -> float:
-        value = 100.0 / (1 + depth)
+    def __call__(self, url: str, text: str, depth: int, context: str = "") -> float:
+        """`text` is the link's own, `context` the title of the page that shows it."""
+        value = _BY_DEPTH / (1 + depth)
         for pattern, weight in self._patterns:
             if pattern.search(url):
                 value *= weight
         if self._keywords:
-            context = f"{url} {text}".casefold()
-            value += sum(weight for word, weight in self._keywords if word in context) * 10.0
+            own, around = f"{unquote(url)} {text}".casefold(), context.casefold()
+            for word, weight in self._keywords:
+                value += weight * (_BY_KEYWORD if word in own else _BY_CONTEXT if word in around else 0.0)
         return min(max(value, 0.0), FOUND_MOST)

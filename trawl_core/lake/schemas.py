@@ -141,7 +141,7 @@ frontier_log = _spec(
     "domain",
     "What was not fetched and why; nothing vanishes",
     ("reason", "detail"),
-    ("reason", TEXT, "evicted, trap, budget, scope, robots, nofollow, depth or attempts"),
+    ("reason", TEXT, "evicted, trap, budget, scope, robots, nofollow, depth, attempts or javascript_redirect (the target of a script)"),
     ("detail", TEXT, "The rule, pattern or budget that decided"),
     ("count", INT, "URLs held back"),
     ("samples", pa.list_(TEXT), "Up to 10 of those URLs, sorted"),
