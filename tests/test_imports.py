@@ -20,8 +20,8 @@ ALLOWED: dict[str, set[str]] = {
     "urls": {"lake"},
     "warc": {"lake", "urls"},
     "extract": {"lake", "urls", "warc"},
-    # Pure functions of bytes: the crawl finds links with the same code as the extraction.
-    "fetch": {"lake", "urls", "warc", "extract.charset", "extract.links"},
+    # Pure functions of bytes: the crawl finds links, and pages that scripts render, with the same code as the extraction.
+    "fetch": {"lake", "urls", "warc", "extract.charset", "extract.links", "extract.scripted"},
     "dedup": {"lake", "urls"},
     "changes": {"lake", "urls"},
     "recrawl": {"lake", "urls", "warc"},

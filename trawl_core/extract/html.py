@@ -23,6 +23,7 @@ from trawl_core.extract.language import declared_language, detected_language
 from trawl_core.extract.links import links_of_tree
 from trawl_core.extract.metadata import page_metadata
 from trawl_core.extract.page import Heading, Outlink, Page, ScopeCheck, with_text
+from trawl_core.extract.scripted import needs_browser
 from trawl_core.warc.sniff import sniff_mime
 
 MAX_TRAFILATURA_BYTES = 5_000_000
@@ -30,8 +31,6 @@ MAX_TRAFILATURA_DEPTH = 250
 # Share of the main content's words below which trafilatura's answer is taken as a miss: on WCXB listings, products and
 # forums gain, articles hardly ever get there.
 _MISSED_SHARE = 0.2
-_FEW_CHARS = 250
-_MOUNT_POINTS = "#root, #app, #__next, #__nuxt, #___gatsby, #svelte, app-root, [ng-app], [data-reactroot]"
 _HAS_BODY = re.compile(r"<(?:html|body|head|frameset)[\s>/]", re.IGNORECASE)
 
 
@@ -67,7 +66,7 @@ def extract_html(body: bytes, url: str, content_type: str | None = None, *, scop
         link_density=round(split.link_density, 6),
         headings=tuple(Heading(block.level, block.text) for block in split.blocks if block.level),
         outlinks=tuple(Outlink(link.url, link.rel, link.text, None if scope is None else scope(link.url) is None) for link in found.links),
-        needs_browser=_needs_browser(tree, split),
+        needs_browser=needs_browser(tree, split),
         blocks=split.blocks,
     )
     page = with_text(page, text)
@@ -107,16 +106,6 @@ def _main_content(lxml_tree: etree._Element | None, split: Split) -> tuple[str, 
         if text and len(text.split()) >= _MISSED_SHARE * sum(len(line.split()) for line in shown):
             return text, "trafilatura"
     return "\n".join(shown), "lexbor"
-
-
-def _needs_browser(tree: LexborHTMLParser, split: Split) -> bool:
-    """Whether scripts seem to render the content: next to no text, scripts, and a place for them to fill."""
-    if split.chars >= _FEW_CHARS or tree.css_first("script") is None:
-        return False
-    if split.chars == 0 and tree.css_first("script[src]") is not None:
-        return True
-    mounts = any(not node.text(strip=True) for node in tree.css(_MOUNT_POINTS))
-    return mounts or any("javascript" in (node.text() or "").lower() for node in tree.css("noscript"))
 
 
 def _why_empty(page: Page, defused: str | None) -> str:
