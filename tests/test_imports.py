@@ -21,10 +21,11 @@ ALLOWED: dict[str, set[str]] = {
     "warc": {"lake", "urls"},
     "extract": {"lake", "urls", "warc"},
     # Pure functions of bytes: the crawl finds links, and pages that scripts render, with the same code as the extraction.
-    "fetch": {"lake", "urls", "warc", "extract.charset", "extract.links", "extract.scripted"},
+    "fetch": {"lake", "urls", "warc", "extract.charset", "extract.links", "extract.scripted", "extract.sitemaps"},
     "dedup": {"lake", "urls"},
     "changes": {"lake", "urls"},
-    "recrawl": {"lake", "urls", "warc"},
+    # Sitemaps as they were archived: their lastmod is a hint to the plan.
+    "recrawl": {"lake", "urls", "warc", "extract.sitemaps"},
     "search": {"lake", "urls", "warc"},
     "demo": set(),
     "cli": {"lake", "urls", "warc", "extract", "fetch", "dedup", "changes", "recrawl", "search"},

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 import feedparser
 
 from trawl_core.extract.charset import charset_parameter
 from trawl_core.extract.links import find_links
+from trawl_core.extract.sitemaps import parse_sitemap
 from trawl_core.fetch.script_redirect import script_redirect
-from trawl_core.fetch.sitemaps import parse_sitemap
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import normalize_url
 from trawl_core.urls.traps import pattern_of
@@ -24,8 +24,7 @@ _HTML = ("text/html", "application/xhtml+xml")
 _FEEDS = ("application/rss+xml", "application/atom+xml")
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """A URL that a document names. `kind` is page, sitemap or script_redirect (which is told and never fetched).
 
     `text` is the link's own, `context` the title of the document around it.

@@ -12,6 +12,7 @@ from trawl_core.errors import PastDateError, UsageError
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.lake.tables import Committed, StageResult
 from trawl_core.recrawl.estimate import estimate, prior_days
+from trawl_core.recrawl.hints import apply_hints, sitemap_hints
 from trawl_core.recrawl.history import conform_history, update_history
 from trawl_core.recrawl.links import add_unfetched
 from trawl_core.recrawl.night import CAPTURE_COLUMNS, fetches_of, night_of, remember_bodies
@@ -100,22 +101,29 @@ def update_url_history(lake: Lake, partition: Partition, site: Site) -> StageRes
     """Commits url_history after `partition`: the newest earlier one, and every night of captures since, folded in.
 
     Moments are those of the crawls, so the result does not depend on when it is made. facts: urls, active, gone,
-    excluded, unfetched, nights_folded.
+    excluded, unfetched, hinted (a sitemap tells of a later change than was fetched), nights_folded, sitemaps_unread.
     """
     day = partition.crawl_date
     base = tables.dates_of(lake, "url_history", partition.domain, before=day)
     history = _mark_excluded(latest_history(lake, partition.domain, day), site)
     nights = [night for night in tables.dates_of(lake, "captures", partition.domain, upto=day) if not base or night > base[-1]]
+    unread: list[str] = []
     for night in nights:
         history = _fold(lake, Partition(night, partition.domain), site, history)
+        hints, faults = sitemap_hints(lake, Partition(night, partition.domain), site.max_decoded_bytes)
+        history = apply_hints(history, hints)
+        unread += faults
     committed = tables.commit(lake, "url_history", partition, history.with_columns(crawl_date=pl.lit(day), domain=pl.lit(partition.domain)))
     states = dict(history["state"].value_counts().iter_rows())
     facts = {
         "urls": history.height,
         **{state: states.get(state, 0) for state in ("active", "gone", "excluded")},
         "unfetched": int(history["last_fetched_at"].is_null().sum()),
+        "hinted": int((history["hint_at"] > history["last_ok_at"]).sum()),
         "nights_folded": len(nights),
     }
+    if unread:
+        facts["sitemaps_unread"] = f"{len(unread)}: {unread[0]}"
     return StageResult((committed,), facts)
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trawl_core.fetch.sitemaps import parse_lastmod, parse_sitemap
+from trawl_core.extract.sitemaps import parse_lastmod, parse_sitemap
 
 AT = "https://docs.example.org/sitemap.xml"
 LIMIT = 1_000_000
