@@ -23,6 +23,7 @@ from trawl_core.fetch.progress import CrawlProgress, ProgressMeter
 from trawl_core.fetch.session import own_fault
 from trawl_core.fetch.state import explain_sqlite_error
 from trawl_core.fetch.work import Result, Task, work
+from trawl_core.urls.normalize import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -56,6 +57,8 @@ class Engine:
         self._results: SimpleQueue[Result] = SimpleQueue()
         self._workers: list[threading.Thread] = []
         self._in_flight = 0
+        # The address whose budget a request under way counts against.
+        self._charged: dict[Task, str] = {}
         self._meter = ProgressMeter(clock, on_progress)
 
     def run(self, sessions: Sequence[Session]) -> None:
@@ -117,7 +120,8 @@ class Engine:
             origin.pace.in_flight += 1
         else:
             origin.pace.started(now)
-            self.turns.addresses.started(origin.address or origin.key)
+            self._charged[task] = origin.address or origin.key
+            self.turns.addresses.started(self._charged[task])
             self.turns.enter(origin)
         if len(self._workers) < min(self._threads, self._in_flight):
             arguments = (self._tasks, self._results, self._client, self._resolver)
@@ -155,11 +159,14 @@ class Engine:
         if task.kind == "resolve":
             origin.pace.in_flight -= 1
         else:
-            self.turns.addresses.finished(origin.address or origin.key)
+            self.turns.addresses.finished(self._charged[task])
+            if exchange is not None and exchange.ip_address is not None and origin_of(exchange.url) == origin.key:
+                # Not always the first answer: that one may be dead, or the name may stand for another by now.
+                origin.address = exchange.ip_address
             status, outcome = (exchange.status, exchange.outcome) if exchange is not None else (None, "failed")
             latency_s, since_sent_s = (_seconds(exchange.ttfb_ms), _seconds(exchange.fetch_ms)) if exchange is not None else (None, None)
             origin.pace.finished(now, status, outcome, latency_s=latency_s, since_sent_s=since_sent_s, pause_s=pause)
-        self.turns.wake(origin)
+        self.turns.wake(origin, self._charged.pop(task, None))
 
     def _finish_those_over(self) -> None:
         for session in list(self._open.values()):

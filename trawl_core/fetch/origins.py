@@ -35,7 +35,8 @@ class RobotsVisit:
 
 @dataclass(eq=False)
 class Origin:
-    """`key` is scheme://host:port. `address` is the resolved one that its budget is kept by, None before the look-up.
+    """`key` is scheme://host:port. `address` is the one that its budget is kept by: the one connected to last, before
+    that the first answer of the look-up, None before it.
 
     `robots` is None until it is known; `closed` is the outcome that its URLs get once it was given up for tonight,
     and `closed_because` the reason for a person.
@@ -113,9 +114,12 @@ class Turns:
                 return origin
         return None
 
-    def wake(self, origin: Origin) -> None:
-        """A request of this origin ended: it and whoever waited for its slot may stand in the queue again."""
+    def wake(self, origin: Origin, address: str | None = None) -> None:
+        """A request of this origin ended: it and whoever waited for its slot may stand in the queue again.
+
+        `address` is the one that the request counted against, None for a look-up.
+        """
         self.enter(origin)
-        for place in (origin.key, origin.night, origin.address):
+        for place in dict.fromkeys((origin.key, origin.night, origin.address, address)):
             for waiting in self._parked.pop(place, ()):
                 self.enter(waiting)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import threading
+from contextlib import suppress
 
 import polars as pl
 import pytest
@@ -64,6 +65,32 @@ def test_names_of_one_address_share_its_budget(serve, run_crawl, limit) -> None:
     assert len(met) == (2 if limit == 2 else 0)
     for name in ("n0.example.test", "n1.example.test"):
         assert set(run.captures(name).filter(pl.col("outcome") == "ok")["url_path"]) == {"/", "/a", "/b"}
+
+
+class OneDead(Names):
+    """The first name has a dead address before the common one."""
+
+    def resolve(self, host: str, port: int) -> list[tuple[int, str]]:
+        dead = [(int(socket.AF_INET), "127.0.0.250")] if host.startswith("n0.") else []
+        return [*dead, *super().resolve(host, port)]
+
+
+def test_the_address_that_was_connected_to_has_the_budget(serve, run_crawl) -> None:
+    site = serve()
+    meeting = threading.Barrier(2)
+    met = []
+
+    def page(asked):
+        # What robots.txt is asked for tells which address it is.
+        if asked.path == "/":
+            with suppress(threading.BrokenBarrierError):
+                met.append(meeting.wait(timeout=0.3))
+        return b"<p>a page"
+
+    site.fallback = page
+    run = run_crawl(*_names(site, 2), settings={"host_concurrency": 1, "sitemaps": "none"}, resolver=OneDead(site.host))
+    assert [set(run.captures(f"n{n}.example.test")["ip_address"]) for n in (0, 1)] == [{site.host}] * 2
+    assert met == []
 
 
 def test_a_name_that_leads_into_a_private_network_is_refused(serve, run_crawl) -> None:
