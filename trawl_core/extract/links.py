@@ -7,26 +7,30 @@ page that is fetched.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from trawl_core.extract.charset import decode
 from trawl_core.extract.guards import defuse
 from trawl_core.urls.normalize import normalize_url
+from trawl_core.urls.references import References
 
 MAX_TEXT_CHARS = 500
 
-_SELECTOR = "a[href], area[href], iframe[src], frame[src], link[rel][href]"
+# All that is looked for, so that the tree is walked once.
+_SELECTOR = "a[href], area[href], iframe[src], frame[src], link[rel][href], base[href], meta[http-equiv][content]"
+_BESIDE_LINKS = ("base", "meta")
 _FOLLOWED_RELS = frozenset({"next", "prev", "alternate", "canonical"})
 # https://html.spec.whatwg.org/#shared-declarative-refresh-steps
 _REFRESH = re.compile(
     r"\s*(\d*(?:\.[\d.]*)?)\s*(?:[;,\s]\s*(?:url\s*=\s*)?(?:\"([^\"]*)(?:\".*)?|'([^']*)(?:'.*)?|(.*)))?\Z", re.IGNORECASE | re.DOTALL
 )
+_Nodes = list[tuple[str, LexborNode]]
 
 
-@dataclass(frozen=True)
-class Link:
+class Link(NamedTuple):
     """`url` is absolute and normalised; `rel` is lower case with single spaces, empty when there is none; `tag` is the element's name."""
 
     url: str
@@ -57,10 +61,11 @@ def find_links(html: bytes, url: str, charset: str | None = None) -> PageLinks:
 
 
 def links_of_tree(tree: LexborHTMLParser, url: str) -> PageLinks:
-    base = _base(tree, url)
+    nodes = [(node.tag, node) for node in tree.css(_SELECTOR)]
+    resolve = References(_base(nodes, url))
     found: dict[str, Link] = {}
-    for node in tree.css(_SELECTOR):
-        link = _link(node, base)
+    for tag, node in nodes:
+        link = _link(tag, node, resolve) if tag not in _BESIDE_LINKS else None
         if link is None:
             continue
         known = found.get(link.url)
@@ -68,10 +73,10 @@ def links_of_tree(tree: LexborHTMLParser, url: str) -> PageLinks:
             found[link.url] = link
         elif known.nofollow and not link.nofollow:
             # One link that may be followed is enough to follow the URL.
-            found[link.url] = replace(known, rel=link.rel, text=known.text or link.text)
+            found[link.url] = known._replace(rel=link.rel, text=known.text or link.text)
         elif not known.text and link.text:
-            found[link.url] = replace(known, text=link.text)
-    return PageLinks(tuple(found.values()), _canonical(tree, base), _meta_refresh(tree, base), base, _title(tree))
+            found[link.url] = known._replace(text=link.text)
+    return PageLinks(tuple(found.values()), _canonical(nodes, resolve), _meta_refresh(nodes, resolve), resolve.base, _title(tree))
 
 
 def parse_refresh(content: str) -> tuple[float, str] | None:
@@ -84,35 +89,40 @@ def parse_refresh(content: str) -> tuple[float, str] | None:
     return (float(whole or 0), reference) if reference and match[1] else None
 
 
-def _base(tree: LexborHTMLParser, url: str) -> str:
-    for node in tree.css("base[href]"):
-        return normalize_url(node.attributes.get("href") or "", url) or url
+def _base(nodes: _Nodes, url: str) -> str:
+    for tag, node in nodes:
+        if tag == "base":
+            return normalize_url(node.attributes.get("href") or "", url) or url
     return url
 
 
-def _link(node: LexborNode, base: str) -> Link | None:
+def _link(tag: str, node: LexborNode, resolve: References) -> Link | None:
     attributes = node.attributes
-    reference = (attributes.get("href" if node.tag in ("a", "area", "link") else "src") or "").strip()
-    if not reference or reference.startswith("#"):
+    reference = (attributes.get("href" if tag in ("a", "area", "link") else "src") or "").strip()
+    if not reference or reference[0] == "#":
         return None
-    rel = " ".join((attributes.get("rel") or "").lower().split())
-    if node.tag == "link" and (not _FOLLOWED_RELS & set(rel.split()) or "stylesheet" in rel.split()):
+    rel = attributes.get("rel") or ""
+    if rel:
+        rel = " ".join(rel.lower().split())
+    if tag == "link" and (not _FOLLOWED_RELS & set(rel.split()) or "stylesheet" in rel.split()):
         return None
-    target = normalize_url(reference, base)
-    return Link(target, rel, _anchor_text(node, attributes), node.tag) if target else None
+    target = resolve(reference)
+    return Link(target, rel, _anchor_text(tag, node, attributes), tag) if target else None
 
 
-def _anchor_text(node: LexborNode, attributes: dict[str, str | None]) -> str:
-    text = node.text() if node.tag == "a" else attributes.get("alt") or attributes.get("title") or ""
-    if node.tag == "a" and not text.strip() and (image := node.css_first("img[alt]")) is not None:
+def _anchor_text(tag: str, node: LexborNode, attributes: dict[str, str | None]) -> str:
+    text = node.text() if tag == "a" else attributes.get("alt") or attributes.get("title") or ""
+    if tag == "a" and not text.strip() and (image := node.css_first("img[alt]")) is not None:
         text = image.attributes.get("alt") or ""
     return " ".join(text.split())[:MAX_TEXT_CHARS]
 
 
-def _canonical(tree: LexborHTMLParser, base: str) -> str | None:
-    for node in tree.css("head link[rel][href]"):
-        if "canonical" in (node.attributes.get("rel") or "").lower().split() and not _inside(node, "noscript"):
-            return normalize_url(node.attributes.get("href") or "", base)
+def _canonical(nodes: _Nodes, resolve: References) -> str | None:
+    for tag, node in nodes:
+        if tag != "link" or "canonical" not in (node.attributes.get("rel") or "").lower().split():
+            continue
+        if _inside(node, "head") and not _inside(node, "noscript"):
+            return resolve(node.attributes.get("href") or "")
     return None
 
 
@@ -121,11 +131,11 @@ def _title(tree: LexborHTMLParser) -> str:
     return " ".join(node.text().split())[:MAX_TEXT_CHARS] if node is not None else ""
 
 
-def _meta_refresh(tree: LexborHTMLParser, base: str) -> tuple[float, str] | None:
-    for node in tree.css("meta[http-equiv][content]"):
-        if (node.attributes.get("http-equiv") or "").strip().lower() == "refresh" and not _inside(node, "noscript"):
+def _meta_refresh(nodes: _Nodes, resolve: References) -> tuple[float, str] | None:
+    for tag, node in nodes:
+        if tag == "meta" and (node.attributes.get("http-equiv") or "").strip().lower() == "refresh" and not _inside(node, "noscript"):
             refresh = parse_refresh(node.attributes.get("content") or "")
-            target = normalize_url(refresh[1], base) if refresh else None
+            target = resolve(refresh[1]) if refresh else None
             return (refresh[0], target) if refresh and target else None
     return None
 
