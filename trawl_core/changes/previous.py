@@ -111,9 +111,8 @@ def complete(lake: Lake, domain: str, versions: Iterable[PageVersion]) -> dict[s
     for day, group in sorted(by_date.items()):
         partition = Partition(day, domain)
         ids = [version.capture_id for version in group]
-        captures = _rows(
-            lake, "captures", partition, ids, ["payload_sha256", "content_digest", "etag", "last_modified", "content_truncated"]
-        )
+        columns = ["payload_sha256", "content_digest", "etag", "last_modified", "content_truncated", "rendered_offset"]
+        captures = _rows(lake, "captures", partition, ids, columns)
         blocks = _rows(lake, "page_blocks", partition, ids, ["position", "hash", "text", "in_main"])
         items = _rows(lake, "structured_data", partition, ids, ["position", "syntax", "type", "fields"])
         prints = _rows(lake, "fingerprints", partition, ids, ["simhash"])
@@ -124,7 +123,10 @@ def complete(lake: Lake, domain: str, versions: Iterable[PageVersion]) -> dict[s
             capture = captures.get(key, [{}])[0]
             found[key] = replace(
                 version,
-                payload_digest=capture.get("payload_sha256") or capture.get("content_digest"),
+                # Scripts may show other content under the same payload.
+                payload_digest=None
+                if capture.get("rendered_offset") is not None
+                else capture.get("payload_sha256") or capture.get("content_digest"),
                 etag=capture.get("etag"),
                 last_modified=capture.get("last_modified"),
                 incomplete=capture.get("content_truncated") in _BROKEN_OFF,

@@ -8,7 +8,7 @@ from typing import Any
 
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.warc.payload import decode_content
-from trawl_core.warc.reader import payload_of_capture
+from trawl_core.warc.reader import payload_of_capture, read_payload
 
 _COLUMNS = (
     "capture_id",
@@ -26,6 +26,8 @@ _COLUMNS = (
     "refers_to_warc_filename",
     "refers_to_warc_offset",
     "refers_to_warc_length",
+    "rendered_offset",
+    "rendered_length",
 )
 
 
@@ -46,12 +48,22 @@ def captures_with_body(lake: Lake, partition: Partition) -> list[dict[str, Any]]
 
 
 def body_capture_id(capture: Mapping[str, Any]) -> str:
-    """The capture whose record holds the body: itself, or what a revisit refers to."""
-    return capture["refers_to_id"] or capture["capture_id"] if capture["warc_type"] == "revisit" else capture["capture_id"]
+    """The capture whose record holds the body: itself, or what a revisit refers to that no browser rendered."""
+    if is_rendered(capture) or capture["warc_type"] != "revisit":
+        return capture["capture_id"]
+    return capture["refers_to_id"] or capture["capture_id"]
+
+
+def is_rendered(capture: Mapping[str, Any]) -> bool:
+    """True when the document to be extracted is the DOM that a browser made of this answer."""
+    return capture.get("rendered_offset") is not None
 
 
 def body_place(capture: Mapping[str, Any]) -> dict[str, Any]:
     """The columns of `pages` that lead to the record with the body."""
+    if is_rendered(capture):
+        names = "warc_filename", "rendered_offset", "rendered_length"
+        return dict(zip(("warc_filename", "warc_record_offset", "warc_record_length"), (capture[name] for name in names), strict=True))
     prefix = "refers_to_warc" if capture["warc_type"] == "revisit" else "warc_record"
     return {
         "warc_filename": capture["refers_to_warc_filename" if prefix == "refers_to_warc" else "warc_filename"],
@@ -62,6 +74,9 @@ def body_place(capture: Mapping[str, Any]) -> dict[str, Any]:
 
 def read_body(lake: Lake, capture: Mapping[str, Any], max_decoded_bytes: int) -> Body | None:
     """The document that a capture leads to; None when it is empty. Raises WarcError when the archive can't give it."""
+    if is_rendered(capture):
+        rendered = read_payload(lake, capture["warc_filename"], capture["rendered_offset"], capture["rendered_length"])
+        return Body(rendered.block, rendered.field("Content-Type"), None) if rendered.block else None
     record = payload_of_capture(lake, capture)
     if not record.payload:
         return None

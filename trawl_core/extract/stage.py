@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from trawl_core.errors import WarcError
 from trawl_core.extract import carry
-from trawl_core.extract.bodies import body_capture_id, body_place, captures_with_body, read_body
+from trawl_core.extract.bodies import body_capture_id, body_place, captures_with_body, is_rendered, read_body
 from trawl_core.extract.page import Page
 from trawl_core.extract.pool import ExtractorPool
 from trawl_core.extract.structured import body_items
@@ -59,12 +59,13 @@ def _extract(
     lake: Lake, partition: Partition, site: Site, captures: list[dict[str, Any]], builder: _Rows, extractors: ExtractorPool
 ) -> None:
     """Give `builder` a row for each capture: revisits from what was extracted before where it can be had."""
-    by_body: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    # By capture and URL of the body; what a browser rendered is another body than the one that its revisits refer to.
+    by_body: dict[tuple[str, str, int | None], list[dict[str, Any]]] = {}
     for capture in captures:
-        by_body.setdefault((body_capture_id(capture), capture["url"]), []).append(capture)
-    own = {(capture["capture_id"], capture["url"]) for capture in captures if capture["warc_type"] != "revisit"}
-    earlier = carry.earlier_extractions(lake, partition, set(by_body) - own)
-    kept = carry.kept_extractions(lake, partition, own)
+        by_body.setdefault((body_capture_id(capture), capture["url"], body_place(capture)["warc_record_offset"]), []).append(capture)
+    own = {(capture["capture_id"], capture["url"]) for capture in captures if capture["warc_type"] != "revisit" or is_rendered(capture)}
+    earlier = _by_place(carry.earlier_extractions(lake, partition, {key[:2] for key in by_body} - own))
+    kept = _by_place(carry.kept_extractions(lake, partition, own))
     jobs = []
     for key, sharing in by_body.items():
         if key in kept:
@@ -83,6 +84,12 @@ def _extract(
         if answer.page is not None:
             for capture in sharing_of[int(answer.key)]:
                 builder.add_page(capture, answer.page)
+
+
+def _by_place(
+    found: dict[tuple[str, str], tuple[dict[str, Any], list[dict[str, Any]]]],
+) -> dict[tuple[str, str, int | None], tuple[dict[str, Any], list[dict[str, Any]]]]:
+    return {(*key, row["warc_record_offset"]): (row, blocks) for key, (row, blocks) in found.items()}
 
 
 class _Rows:
@@ -179,7 +186,7 @@ class _Rows:
 
 
 def _is_unchanged(capture: dict[str, Any]) -> bool:
-    return capture["warc_type"] == "revisit" and capture["refers_to_url"] == capture["url"]
+    return capture["warc_type"] == "revisit" and capture["refers_to_url"] == capture["url"] and not is_rendered(capture)
 
 
 def _from_body(row: dict[str, Any]) -> dict[str, Any]:

@@ -169,7 +169,7 @@ class Ledger:
 
 def _columns(row: Mapping[str, Any]) -> tuple[Any, ...]:
     ends = [(row.get("warc_record_offset"), row.get("warc_record_length")), (row.get("request_offset"), row.get("request_length"))]
-    ends.append((row.get("metadata_offset"), row.get("metadata_length")))
+    ends += [(row.get(f"{beside}_offset"), row.get(f"{beside}_length")) for beside in ("metadata", "rendered")]
     known = [offset + length for offset, length in ends if offset is not None and length is not None]
     return (
         row["capture_id"],

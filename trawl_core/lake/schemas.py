@@ -134,6 +134,8 @@ captures = _spec(
     ("robots_digest", TEXT, "content_digest of the robots.txt that allowed or denied it"),
     ("config_hash", TEXT, "Hash of the site's settings"),
     ("software", TEXT, "trawl/<version>, or the software that wrote an imported WARC"),
+    ("rendered_offset", INT, "Offset of the conversion record with the DOM that a browser made, in the same file; null without one"),
+    ("rendered_length", INT, "Length of the conversion record"),
 )
 
 frontier_log = _spec(
@@ -158,7 +160,11 @@ pages = _spec(
     "an unchanged body carries its earlier extraction over",
     ("url", "fetch_time", "capture_id"),
     ("capture_id", TEXT, "The capture this row describes"),
-    ("body_capture_id", TEXT, "The capture whose record holds the body: itself, or what a revisit refers to"),
+    (
+        "body_capture_id",
+        TEXT,
+        "The capture whose record holds the body: itself (also when a browser rendered it), or what a revisit refers to",
+    ),
     ("warc_filename", TEXT, "WARC file that holds the body"),
     ("warc_record_offset", INT, "Offset of the record that holds the body"),
     ("warc_record_length", INT, "Length of that record"),

@@ -26,6 +26,8 @@ _RECORD_COLUMNS = (
     "metadata_offset",
     "metadata_length",
     "block_digest",
+    "rendered_offset",
+    "rendered_length",
 )
 _REVISIT_COLUMNS = (
     "revisit_profile",
@@ -178,6 +180,8 @@ def _record_columns(written: Written | None) -> dict[str, Any]:
         written.metadata_offset,
         written.metadata_length,
         written.block_digest,
+        written.rendered_offset,
+        written.rendered_length,
     )
     return dict(zip(_RECORD_COLUMNS, values, strict=True))
 

@@ -23,6 +23,7 @@ PROFILE_URI = "http://netpreserve.org/warc/1.1/revisit/"
 HTTP_RESPONSE = "application/http;msgtype=response"
 HTTP_REQUEST = "application/http;msgtype=request"
 WARC_FIELDS = "application/warc-fields"
+RENDERED_HTML = "text/html; charset=utf-8"
 
 _END = b"\r\n\r\n"
 # What RFC 3986 allows in a URI, '%' included: everything else is percent-encoded.

@@ -7,7 +7,7 @@ import re
 from trawl_core.warc import format as warc
 from trawl_core.warc.record import Record
 
-_CAPTURES = ("response", "revisit", "request", "resource")
+_OF_A_URL = ("response", "revisit", "request", "resource", "conversion")
 _SHA1 = re.compile(r"sha1:([A-Za-z2-7]{32})$", re.IGNORECASE)
 _REFERS_TO = ("WARC-Profile", "WARC-Refers-To", "WARC-Refers-To-Target-URI", "WARC-Refers-To-Date")
 
@@ -21,7 +21,7 @@ def faults_of(record: Record) -> list[str]:
     faults = []
     if record.date is None:
         faults.append(f"WARC-Date {record.field('WARC-Date')!r} is no date")
-    if kind in _CAPTURES:
+    if kind in _OF_A_URL:
         uri = record.target_uri
         if not uri:
             faults.append("WARC-Target-URI is missing")
@@ -30,6 +30,8 @@ def faults_of(record: Record) -> list[str]:
     faults += _digest_faults("block", record.field("WARC-Block-Digest"), record.block)
     if kind == "response":
         faults += _response_faults(record)
+    elif kind == "conversion":
+        faults += [] if record.field("WARC-Refers-To") else ["WARC-Refers-To is missing"]
     elif kind == "revisit":
         faults += [f"{name} is missing" for name in _REFERS_TO if not record.field(name)]
         if (record.field("WARC-Profile") or "").endswith(warc.NOT_MODIFIED) and record.block:

@@ -20,13 +20,15 @@ from trawl_core.warc.members import MemberFault, read_members
 from trawl_core.warc.reader import read_payload
 from trawl_core.warc.record import Record, RecordFault, explain, parse_record
 
-_WITHOUT_ROW = ("warcinfo", "request", "metadata", "continuation")
+_WITHOUT_ROW = ("warcinfo", "request", "metadata", "continuation", "conversion")
+# Columns of captures that lead to a record beside the capture's own, and that record's type.
+_BESIDE = {"request": "request", "metadata": "metadata", "rendered": "conversion"}
 _OF_PAGES = ("page_blocks", "structured_data", "fingerprints", "chunks")
 _CAPTURES = [
     "capture_id", "warc_type", "url", "fetch_time", "fetch_status", "content_digest", "content_truncated",
     "warc_filename", "warc_record_offset", "warc_record_length", "request_offset", "request_length", "metadata_offset",
     "metadata_length", "payload_sha256", "block_digest", "revisit_profile", "refers_to_id", "refers_to_warc_filename",
-    "refers_to_warc_offset", "refers_to_warc_length",
+    "refers_to_warc_offset", "refers_to_warc_length", "rendered_offset", "rendered_length",
 ]  # fmt: skip
 _PAGES = ["capture_id", "body_capture_id", "warc_filename", "warc_record_offset", "warc_record_length"]
 
@@ -46,7 +48,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class _Seen:
-    """What is remembered of a response or revisit record. `sha256` is that of its payload, None for a revisit."""
+    """What is remembered of a record that holds or confirms a body. `sha256` is that of a response's payload, None for others.
+
+    A conversion has the `capture_id` of the capture that was rendered.
+    """
 
     capture_id: str | None
     warc_type: str
@@ -140,6 +145,8 @@ def _verify_record(record: Record, where: str, by_place: Mapping[Place, Mapping[
     place = (record.filename, record.offset, record.length)
     if record.warc_type in _WITHOUT_ROW:
         met.companions[place] = record.warc_type
+        if record.warc_type == "conversion":
+            met.records[place] = _remember(record)
         return
     seen = met.records[place] = _remember(record)
     row = by_place.get(place)
@@ -188,8 +195,8 @@ def _verify_captures(lake: Lake, partition: Partition, rows: list[dict[str, Any]
         if row["warc_filename"] is None:
             continue
         is_readable = met.records.get(_place(row, "warc_filename", "warc_record")) is not None
-        for kind in ("request", "metadata"):
-            companion = (row["warc_filename"], row[f"{kind}_offset"], row[f"{kind}_length"])
+        for column, kind in _BESIDE.items():
+            companion = (row["warc_filename"], row[f"{column}_offset"], row[f"{column}_length"])
             if is_readable and companion[1] is not None and met.companions.get(companion) != kind:
                 yield from _verify_companion(lake, companion, kind, name)
         if row["warc_type"] == "revisit":
@@ -263,9 +270,9 @@ def _verify_pages(lake: Lake, partition: Partition, sha256_of: Mapping[str, str 
             continue
         if body is None:
             continue
-        if body.capture_id != page["body_capture_id"] or body.warc_type != "response":
+        if body.capture_id != page["body_capture_id"] or body.warc_type not in ("response", "conversion"):
             yield Problem(where, f"its body is that of {page['body_capture_id']}, it leads to the {body.warc_type} {body.capture_id}")
-        elif (stated := sha256_of.get(page["capture_id"])) is not None and stated != body.sha256:
+        elif body.warc_type == "response" and (stated := sha256_of.get(page["capture_id"])) is not None and stated != body.sha256:
             yield Problem(where, f"captures.payload_sha256 is {stated}, the payload that it leads to has {body.sha256}")
     known = {page["capture_id"] for page in pages} | {page["body_capture_id"] for page in pages}
     for table in _OF_PAGES:
@@ -291,7 +298,9 @@ def _look_up(lake: Lake, place: Place, met: _Domain) -> _Seen | None:
 
 def _remember(record: Record) -> _Seen:
     sha256 = hashlib.sha256(record.payload).hexdigest() if record.warc_type == "response" else None
-    return _Seen(record.capture_id, record.warc_type, payload_sha1(record), sha256)
+    is_rendered = record.warc_type == "conversion"
+    capture_id = warc.capture_id_of(record.field("WARC-Refers-To")) if is_rendered else record.capture_id
+    return _Seen(capture_id, record.warc_type, payload_sha1(record), sha256)
 
 
 def _place(row: Mapping[str, Any], filename: str, prefix: str) -> Place:

@@ -2,8 +2,9 @@
 
     <root>/warc/crawl_date=…/domain=…/trawl-<17 digits of UTC time>-<serial>-<pid>~<host>.warc.gz
 
-One response is followed by its request and its metadata record; WARC-Concurrent-To points both ways. The payload
-digest covers the transfer-decoded entity with its content coding kept (iipc/warc-specifications #22).
+One response is followed by its request and its metadata record; WARC-Concurrent-To points both ways. Where a browser
+rendered the page, its DOM is a conversion record between those two, which refers to the response. The payload digest
+covers the transfer-decoded entity with its content coding kept (iipc/warc-specifications #22).
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ class Written:
 
     `offset` and `length` are those of the response or revisit record's gzip member; `http_header_length` is the part
     of its block that is the HTTP head (0 in a server-not-modified revisit, whose block is empty). `request_*` is None
-    when the exchange holds no request.
+    when the exchange holds no request, `rendered_*` when no browser rendered it.
     """
 
     filename: str
@@ -70,6 +71,8 @@ class Written:
     metadata_length: int
     block_digest: str
     http_header_length: int
+    rendered_offset: int | None = None
+    rendered_length: int | None = None
 
     @property
     def end(self) -> int:
@@ -114,8 +117,17 @@ class WarcWriter:
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self.close()
 
-    def write(self, exchange: Exchange, capture_id: str, *, revisit: RevisitOf | None = None, facts: Mapping[str, str] = {}) -> Written:
-        """Append an exchange that has a response; `facts` are further fields of its metadata record.
+    def write(
+        self,
+        exchange: Exchange,
+        capture_id: str,
+        *,
+        revisit: RevisitOf | None = None,
+        facts: Mapping[str, str] = {},
+        rendered: bytes | None = None,
+    ) -> Written:
+        """Append an exchange that has a response; `facts` are further fields of its metadata record, `rendered` is the DOM (HTML in
+        UTF-8) that a browser made of it.
 
         Nothing is on the disk for certain before `sync`. Raises WarcError for an exchange without a response or a
         revisit that is none, DiskFullError or its kin when the file can't be written; the file is then as it was.
@@ -152,9 +164,14 @@ class WarcWriter:
         if request_urn:
             fields = [*beside, *_connection_fields(exchange)]
             request = _companion("request", request_urn, warc.HTTP_REQUEST, exchange.request_bytes, fields)
+        conversion = b""
+        if rendered is not None:
+            urn = warc.record_urn(warc.companion_id(capture_id, "conversion"))
+            conversion = _companion("conversion", urn, warc.RENDERED_HTML, rendered, [*common, ("WARC-Refers-To", main_urn)])
         metadata = _companion("metadata", metadata_urn, warc.WARC_FIELDS, _metadata_block(exchange, revisit, facts), beside)
         start = file.offset
-        file.append(b"".join((main, request, metadata)))
+        rendered_at = start + len(main) + len(request)
+        file.append(b"".join((main, request, conversion, metadata)))
         return Written(
             filename=file.name,
             warc_type="revisit" if revisit else "response",
@@ -162,10 +179,12 @@ class WarcWriter:
             length=len(main),
             request_offset=start + len(main) if request else None,
             request_length=len(request) or None,
-            metadata_offset=start + len(main) + len(request),
+            metadata_offset=rendered_at + len(conversion),
             metadata_length=len(metadata),
             block_digest=block_digest,
             http_header_length=min(exchange.head_length, len(block)),
+            rendered_offset=rendered_at if conversion else None,
+            rendered_length=len(conversion) or None,
         )
 
     def sync(self) -> None:
