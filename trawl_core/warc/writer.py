@@ -10,6 +10,7 @@ covers the transfer-decoded entity with its content coding kept (iipc/warc-speci
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -29,7 +30,7 @@ from trawl_core.warc.openfile import OpenFile, make_folder, open_folder, writer_
 
 MAX_BYTES = 1_000_000_000
 _LEVEL = 2
-_LEVEL_CODED = 0  # a body with a content coding is not made smaller by a second one
+_LEVEL_STORED = 0  # a body with a content coding is not made smaller by a second one
 _GZIP = 31
 
 
@@ -144,7 +145,7 @@ class WarcWriter:
         metadata_urn = warc.record_urn(warc.companion_id(capture_id, "metadata"))
         block, main_fields = _main_record(exchange, revisit)
         block_digest = warc.sha1_base32(block)
-        level = _LEVEL_CODED if _has_content_coding(exchange) else _LEVEL
+        level = _LEVEL_STORED if _has_content_coding(exchange) else _LEVEL
         main = _member(
             [
                 ("WARC-Type", "revisit" if revisit else "response"),
@@ -328,4 +329,6 @@ def _has_content_coding(exchange: Exchange) -> bool:
 
 
 def _member(fields: list[tuple[str, str]], block: bytes, level: int) -> bytes:
-    return isal_zlib.compress(warc.serialize(fields, block), level, _GZIP)
+    record = warc.serialize(fields, block)
+    # ISA-L's level 0 packs all the same, and makes what is packed already a fifth larger.
+    return zlib.compress(record, 0, _GZIP) if level == _LEVEL_STORED else isal_zlib.compress(record, level, _GZIP)
