@@ -546,3 +546,11 @@ def test_plain_http_where_tls_was_expected(client: HttpClient, wire_server) -> N
     )
     assert exchange.outcome in ("tls_error", "timeout")
     assert not exchange.has_response
+
+
+def test_a_small_sound_document_is_decoded_once_for_all(exchange_with) -> None:
+    gzipped = OK + b"Content-Encoding: gzip\r\n"
+    assert exchange_with(gzipped + length(ZIPPED) + b"\r\n" + ZIPPED).document == BODY
+    assert exchange_with(OK + length(BODY) + b"\r\n" + BODY).document == BODY
+    for payload in (ZIPPED[:-9], BODY, gzip.compress(bytes(2_000_000))):
+        assert exchange_with(gzipped + length(payload) + b"\r\n" + payload).document is None

@@ -23,7 +23,7 @@ from trawl_core.sites import Site
 from trawl_core.urls.normalize import host_and_port
 from trawl_core.warc.exchange import Exchange
 from trawl_core.warc.http_message import dechunk
-from trawl_core.warc.payload import CUT, LENGTH, content_fault
+from trawl_core.warc.payload import CUT, LENGTH, content_fault, decode_content
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ACCEPT_ENCODING = "gzip, deflate"
@@ -31,6 +31,7 @@ MAX_REDIRECT_BODY_BYTES = 64 * 1024
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
 _BLOCK_BYTES = 256 * 1024
+_SMALL_BYTES = 1024 * 1024
 _TRUNCATED_BY = {"timeout": "time", "connect_error": "disconnect", "truncated": "length"}
 _NO_HEADERS: Mapping[str, str] = {}
 
@@ -175,9 +176,22 @@ def _finished(
         ttfb_ms=recording.ttfb_ms,
         fetch_ms=recording.elapsed_ms(),
     )
+    document = None
     if truncated is None and payload:
-        truncated, problem = _check_coding(exchange, max_decoded_bytes)
-    return replace(exchange, outcome=_outcome(head.status, truncated), truncated=truncated, error=problem or _status_error(exchange))
+        document = _small_document(exchange, max_decoded_bytes)
+        if document is None:
+            truncated, problem = _check_coding(exchange, max_decoded_bytes)
+    error = problem or _status_error(exchange)
+    return replace(exchange, outcome=_outcome(head.status, truncated), truncated=truncated, error=error, document=document)
+
+
+def _small_document(exchange: Exchange, max_decoded_bytes: int) -> bytes | None:
+    """The document of a sound payload, decoded once for all who read it; None for one that is not sound or not small."""
+    codings = exchange.header_values("content-encoding")
+    if len(codings) > 1:
+        return None
+    document, fault = decode_content(exchange.payload, codings[0] if codings else None, min(_SMALL_BYTES, max_decoded_bytes))
+    return document if fault is None else None
 
 
 def _check_coding(exchange: Exchange, max_decoded_bytes: int) -> tuple[str | None, str | None]:

@@ -163,8 +163,10 @@ def revisit_of(row: dict[str, Any], profile: str) -> RevisitOf:
 def _detected_mime(exchange: Exchange) -> str | None:
     if not exchange.payload:
         return None
-    document, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), _SNIFF_BYTES)
-    return sniff_mime(document, exchange.header("Content-Type"))
+    document = exchange.document
+    if document is None:
+        document, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), _SNIFF_BYTES)
+    return sniff_mime(document[:_SNIFF_BYTES], exchange.header("Content-Type"))
 
 
 def _record_columns(written: Written | None) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 
@@ -17,6 +17,8 @@ class Exchange:
     came. `payload` is the body with the transfer coding removed and the content coding kept. `truncated` is a
     WARC-Truncated reason (length, time, disconnect, unspecified), None when the answer is complete. `outcome` is one of
     captures.outcome as far as one exchange can tell (ok for every complete answer below 400, not_modified for 304).
+    `document` is the payload without its content coding where that was found to be sound and small; None means that
+    whoever wants it decodes the payload.
     """
 
     url: str
@@ -38,6 +40,7 @@ class Exchange:
     tls_cipher: str | None = None
     ttfb_ms: float | None = None
     fetch_ms: float | None = None
+    document: bytes | None = field(default=None, repr=False)
 
     def header(self, name: str) -> str | None:
         """First value of a header (latin-1, as sent), None when it is absent."""
