@@ -104,3 +104,15 @@ def test_a_sitemap_that_cannot_be_read_costs_no_history(night, site, archived):
     assert facts["urls"] == 3
     assert facts["sitemaps_unread"].startswith("1: ")
     assert night.history(1)[HOME]["hint_at"] is None
+
+
+def test_links_of_pages_that_were_built_later_make_no_difference(night, site, archived):
+    archived(1, _urlset(other="2026-10-05"), pages=(HOME,))
+    archived(2, _urlset(home="2026-10-07"), pages=(HOME, OTHER))
+    update_url_history(night.lake, night.partition(2), site())
+    at_once = tables.read(night.lake, "url_history", night.partition(2))
+    night.pages(1, {"url": HOME, "outlinks": [{"url": OTHER, "rel": "", "text": "", "in_scope": True}]})
+    update_url_history(night.lake, night.partition(1), site())
+    assert night.history(1)[OTHER]["hint_at"] is None
+    update_url_history(night.lake, night.partition(2), site())
+    assert tables.read(night.lake, "url_history", night.partition(2)).equals(at_once)

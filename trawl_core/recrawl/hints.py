@@ -69,6 +69,11 @@ def _end_of(moment: datetime) -> datetime:
 
 
 def apply_hints(history: pl.DataFrame, hints: pl.DataFrame) -> pl.DataFrame:
-    """`history` with the later of its own `hint_at` and that of `hints`; URLs that it does not have stay out."""
+    """`history` with the later of its own `hint_at` and that of `hints`.
+
+    Only for URLs that had a good fetch, which alone can be out of date: whether another is in the history yet depends on
+    the tables that were built before.
+    """
     joined = history.join(hints, on="url", how="left", suffix="_new", maintain_order="left")
-    return joined.with_columns(hint_at=pl.max_horizontal("hint_at", "hint_at_new")).drop("hint_at_new")
+    told = pl.when(pl.col("last_ok_at").is_not_null()).then("hint_at_new")
+    return joined.with_columns(hint_at=pl.max_horizontal("hint_at", told)).drop("hint_at_new")
