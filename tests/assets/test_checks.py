@@ -11,6 +11,7 @@ import pytest
 
 from trawl_assets.checks import pages_lead_to_records, schema_matches
 from trawl_core.lake import Partition
+from trawl_core.lake.schemas import SCHEMA_VERSION
 
 
 def reason(result: Any) -> str:
@@ -96,6 +97,9 @@ def test_another_schema_is_named_column_by_column(crawled) -> None:
         "column fetch_status has another type",
         "column headline is not documented",
     ]
+    older = good.drop_columns(["title"]).replace_schema_metadata({"trawl_schema_version": str(SCHEMA_VERSION - 1)})
+    pq.write_table(older, path)
+    assert schema_matches("pages", crawled.lake, partition) == []
     path.write_bytes(b"PAR1 and no more")
     assert "is damaged" in schema_matches("pages", crawled.lake, partition)[0]
     path.unlink()

@@ -11,7 +11,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2  # raised with each change of a table; files of an older version are read, with nulls for what they lack
 
 DATE = pa.date32()
 TIME = pa.timestamp("us", tz="UTC")

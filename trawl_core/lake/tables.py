@@ -118,6 +118,11 @@ def commit_stream(lake: Lake, table: str, partition: Partition, batches: Iterabl
     return Committed(name, rows, size)
 
 
+def version_of(schema: pa.Schema) -> int:
+    """The schema version that a file was written with, 0 when it does not say."""
+    return int((schema.metadata or {}).get(_VERSION_KEY, b"0"))
+
+
 def _check_partition(spec: TableSpec, partition: Partition, rows: pa.Table) -> None:
     wanted: dict[str, Any] = {"crawl_date": partition.crawl_date}
     if spec.by == "domain":
