@@ -4,6 +4,7 @@ import gzip
 from datetime import UTC, datetime
 
 from trawl_core.fetch.discovery import discover
+from trawl_core.fetch.pieces import PIECE_CHARS
 from trawl_core.sites import Site
 from trawl_core.warc.exchange import Exchange
 
@@ -107,3 +108,11 @@ def test_the_target_of_a_script_is_flagged() -> None:
 def test_links_know_the_title_around_them() -> None:
     (found,) = discover(_exchange(b"<title>Ferries\n of the lake</title><a href=/x>x</a><svg><title>no</title></svg>", HTML), "page", SITE)
     assert found.context == "Ferries of the lake"
+
+
+def test_all_links_of_a_long_page_are_found_once_and_by_its_base() -> None:
+    page = b"<title>T</title><base href=/b/>" + b"".join(b"<p>%s<a href=%d>n</a><a href=0>again</a>" % (b"x" * 400, n) for n in range(3000))
+    assert len(page) > 4 * PIECE_CHARS
+    found = discover(_exchange(page, HTML), "page", SITE)
+    assert [link.url for link in found] == [f"https://docs.example.org/b/{n}" for n in range(3000)]
+    assert {link.context for link in found} == {"T"}

@@ -57,7 +57,11 @@ class PageLinks:
 
 def find_links(html: bytes, url: str, charset: str | None = None) -> PageLinks:
     """Links of a document fetched from `url`; `charset` is the one that Content-Type declares."""
-    return links_of_tree(LexborHTMLParser(defuse(decode(html, charset).text)[0]), url)
+    return find_links_in_text(decode(html, charset).text, url)
+
+
+def find_links_in_text(text: str, url: str) -> PageLinks:
+    return links_of_tree(LexborHTMLParser(defuse(text)[0]), url)
 
 
 def links_of_tree(tree: LexborHTMLParser, url: str) -> PageLinks:

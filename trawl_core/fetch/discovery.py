@@ -8,9 +8,10 @@ from typing import NamedTuple
 
 import feedparser
 
-from trawl_core.extract.charset import charset_parameter
-from trawl_core.extract.links import find_links
+from trawl_core.extract.charset import charset_parameter, decode
+from trawl_core.extract.links import find_links_in_text
 from trawl_core.extract.sitemaps import parse_sitemap
+from trawl_core.fetch.pieces import READ_BYTES, pieces
 from trawl_core.fetch.script_redirect import script_redirect
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import normalize_url
@@ -40,10 +41,14 @@ class Found(NamedTuple):
 
 
 def discover(exchange: Exchange, kind: str, site: Site) -> tuple[Found, ...]:
-    """URLs named by the document that a complete or cut 2xx answer carries, in its order; `kind` is what it was fetched as."""
+    """URLs named by the document that a complete or cut 2xx answer carries, in its order; `kind` is what it was fetched as.
+
+    Of a page or feed the first READ_BYTES are read, of a sitemap all that the site allows.
+    """
     if exchange.status is None or not 200 <= exchange.status < 300 or not exchange.payload:
         return ()
-    document, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), site.max_decoded_bytes)
+    limit = site.max_decoded_bytes if kind == "sitemap" else min(site.max_decoded_bytes, READ_BYTES)
+    document, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), limit)
     if kind == "sitemap":
         return tuple(_sitemap(document, exchange.url, site))
     declared = exchange.header("Content-Type")
@@ -56,13 +61,21 @@ def discover(exchange: Exchange, kind: str, site: Site) -> tuple[Found, ...]:
 
 
 def _page(document: bytes, url: str, charset: str | None) -> Iterable[Found]:
-    page = find_links(document, url, charset)
+    text = decode(document, charset).text
+    parts = pieces(text)
+    page = find_links_in_text(next(parts), url)
     if page.meta_refresh is not None and page.meta_refresh[0] < REFRESH_FOLLOWED_S:
         yield Found(page.meta_refresh[1], context=page.title)
     if (reference := script_redirect(document)) and (target := normalize_url(reference, page.base)) not in (None, url):
         yield Found(target, kind="script_redirect", context=pattern_of(url))
     for link in page.links:
         yield Found(link.url, text=link.text, nofollow=link.nofollow, context=page.title)
+    known = {link.url for link in page.links}
+    for part in parts:
+        for link in find_links_in_text(part, page.base).links:
+            if link.url not in known:
+                known.add(link.url)
+                yield Found(link.url, text=link.text, nofollow=link.nofollow, context=page.title)
 
 
 def _sitemap(document: bytes, url: str, site: Site) -> Iterable[Found]:

@@ -72,7 +72,7 @@ def dechunk(body: bytes) -> tuple[bytes, str | None]:
 
     A body whose first line is no chunk size was stored without its framing and is returned as it is.
     """
-    parts: list[bytes] = []
+    data = bytearray()
     position = 0
     while True:
         size_line = CHUNK_SIZE.match(body, position)
@@ -80,13 +80,13 @@ def dechunk(body: bytes) -> tuple[bytes, str | None]:
             if position == 0 and body:
                 return body, "Transfer-Encoding says chunked, the body is not"
             fault = "the chunked body is cut off" if position >= len(body) - 20 else f"no chunk size at byte {position} of the body"
-            return b"".join(parts), fault
+            return bytes(data), fault
         size = int(size_line[1], 16)
         if size == 0:
-            return b"".join(parts), None
+            return bytes(data), None
         start = size_line.end()
-        parts.append(body[start : start + size])
+        data += body[start : start + size]
         position = start + size
         if position > len(body):
-            return b"".join(parts), "the chunked body is cut off"
+            return bytes(data), "the chunked body is cut off"
         position += 2 if body[position : position + 2] == b"\r\n" else 1 if body[position : position + 1] == b"\n" else 0
