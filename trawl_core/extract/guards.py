@@ -62,6 +62,16 @@ def is_deeper_than(html_text: str, limit: int) -> bool:
     return False
 
 
+def has_longer_piece(html_text: str, limit: int) -> bool:
+    """Whether more than `limit` characters stand together without a `>`; most pages take two look-ups."""
+    start = 0
+    while len(html_text) - start > limit:
+        start = html_text.rfind(">", start, start + limit + 1) + 1
+        if start == 0:
+            return True
+    return False
+
+
 def _tags_by_name(html_text: str) -> tuple[Counter[str], Counter[str]]:
     """How often each element is opened and closed, by the tags alone."""
     opened: Counter[str] = Counter()
@@ -75,7 +85,7 @@ def _tags_by_name(html_text: str) -> tuple[Counter[str], Counter[str]]:
 
 
 def _cut_long_tags(html_text: str) -> tuple[str, str | None]:
-    if len(html_text) < MAX_TAG_CHARS:
+    if not has_longer_piece(html_text, MAX_TAG_CHARS):
         return html_text, None
     pieces = html_text.split(">")
     cut = 0
