@@ -75,6 +75,8 @@ class HttpClient:
         except BaseException:
             adapter.close()
             raise
+        # What was received would stay in memory for as long as the connection is kept.
+        adapter.wire.recording = None
         self._adapters.give_back(site, adapter)
         return exchange
 
@@ -133,24 +135,34 @@ class HttpClient:
 
 def _read_payload(response: WireResponse, limit: int) -> tuple[bytes, str | None, str | None]:
     """(payload without transfer coding, WARC-Truncated reason, explanation); what came before a fault is kept."""
-    payload = bytearray()
+    reader, body_start = response.reader, response.reader.consumed
+    chunks = bytearray() if response.chunked else None
+    size = 0
+
+    def payload() -> bytes:
+        # Without transfer coding it is what was received: a long one stands in memory as rarely as possible.
+        return bytes(memoryview(reader.received)[body_start : reader.consumed] if chunks is None else chunks)
+
     try:
-        while response.length != 0 and (block := response.read1(min(_BLOCK_BYTES, limit + 1 - len(payload)))):
-            payload += block
-            if len(payload) > limit:
+        while response.length != 0 and (block := response.read1(min(_BLOCK_BYTES, limit + 1 - size))):
+            size += len(block)
+            if chunks is not None:
+                chunks += block
+            if size > limit:
                 # The one byte that proved it is not part of what is kept.
-                del payload[-1]
-                response.reader.consumed -= 1
-                return bytes(payload), "length", f"the answer is longer than {limit} bytes; the rest was not read."
+                reader.consumed -= 1
+                if chunks is not None:
+                    del chunks[-1]
+                return payload(), "length", f"the answer is longer than {limit} bytes; the rest was not read."
     except FetchError as error:
-        return bytes(payload), _TRUNCATED_BY.get(error.outcome, "unspecified"), str(error)
+        return payload(), _TRUNCATED_BY.get(error.outcome, "unspecified"), str(error)
     except http.client.HTTPException:
-        if response.reader.at_end:
-            return bytes(payload), "disconnect", "the server closed the connection inside a chunked answer."
-        return bytes(payload), "unspecified", "the answer's chunks are malformed."
+        if reader.at_end:
+            return payload(), "disconnect", "the server closed the connection inside a chunked answer."
+        return payload(), "unspecified", "the answer's chunks are malformed."
     if response.length:
-        return bytes(payload), "disconnect", f"the server closed the connection {response.length} bytes before the end of its answer."
-    return bytes(payload), None, None
+        return payload(), "disconnect", f"the server closed the connection {response.length} bytes before the end of its answer."
+    return payload(), None, None
 
 
 def _finished(
@@ -161,7 +173,7 @@ def _finished(
         url=recording.url,
         started_at=recording.started_at,
         request_bytes=bytes(recording.request),
-        response_bytes=bytes(received[response.head_start : response.reader.consumed]),
+        response_bytes=bytes(memoryview(received)[response.head_start : response.reader.consumed]),
         head_length=response.head_length,
         payload=payload,
         status=head.status,
