@@ -62,9 +62,14 @@ def from_rows(table: str, rows: Sequence[Mapping[str, Any]], partition: Partitio
         fixed["domain"] = partition.domain
     known = set(schema.names)
     for row in rows:
-        if unknown := set(row) - known:
+        if unknown := row.keys() - known:
             raise SchemaError(f"{table} has no column {', '.join(sorted(unknown))}.")
-    columns = {field.name: pa.array([fixed.get(field.name, row.get(field.name)) for row in rows], type=field.type) for field in schema}
+    columns = {
+        field.name: pa.array(
+            [fixed[field.name]] * len(rows) if field.name in fixed else [row.get(field.name) for row in rows], type=field.type
+        )
+        for field in schema
+    }
     return pa.table(columns, schema=schema)
 
 
