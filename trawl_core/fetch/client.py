@@ -133,15 +133,17 @@ class HttpClient:
         return _finished(recording, response, payload, truncated, problem, site.max_decoded_bytes)
 
 
-def _read_payload(response: WireResponse, limit: int) -> tuple[bytes, str | None, str | None]:
-    """(payload without transfer coding, WARC-Truncated reason, explanation); what came before a fault is kept."""
-    reader, body_start = response.reader, response.reader.consumed
+def _read_payload(response: WireResponse, limit: int) -> tuple[bytes | None, str | None, str | None]:
+    """(payload without transfer coding, WARC-Truncated reason, explanation); what came before a fault is kept.
+
+    The payload is None where no transfer coding was: then it is what follows the head.
+    """
+    reader = response.reader
     chunks = bytearray() if response.chunked else None
     size = 0
 
-    def payload() -> bytes:
-        # Without transfer coding it is what was received: a long one stands in memory as rarely as possible.
-        return bytes(memoryview(reader.received)[body_start : reader.consumed] if chunks is None else chunks)
+    def payload() -> bytes | None:
+        return None if chunks is None else bytes(chunks)
 
     try:
         while response.length != 0 and (block := response.read1(min(_BLOCK_BYTES, limit + 1 - size))):
@@ -166,21 +168,27 @@ def _read_payload(response: WireResponse, limit: int) -> tuple[bytes, str | None
 
 
 def _finished(
-    recording: Recording, response: WireResponse, payload: bytes, truncated: str | None, problem: str | None, max_decoded_bytes: int
+    recording: Recording, response: WireResponse, payload: bytes | None, truncated: str | None, problem: str | None, max_decoded_bytes: int
 ) -> Exchange:
     head, received = recording.head, response.reader.received
+    response_bytes = bytes(memoryview(received)[response.head_start : response.reader.consumed])
+    interim = bytes(received[: response.head_start])
+    # A long answer stands in memory as few times as possible.
+    received.clear()
+    if payload is None:
+        payload = response_bytes[response.head_length :]
     exchange = Exchange(
         url=recording.url,
         started_at=recording.started_at,
         request_bytes=bytes(recording.request),
-        response_bytes=bytes(memoryview(received)[response.head_start : response.reader.consumed]),
+        response_bytes=response_bytes,
         head_length=response.head_length,
         payload=payload,
         status=head.status,
         reason=head.reason,
         headers=head.headers,
         outcome="ok",
-        interim=bytes(received[: response.head_start]),
+        interim=interim,
         ip_address=recording.ip_address,
         http_version=head.version,
         tls_version=recording.tls_version,
