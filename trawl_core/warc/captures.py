@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 from urllib.parse import quote_from_bytes
 
@@ -85,7 +84,7 @@ def capture_row(
         "capture_id": capture_id,
         "warc_type": written.warc_type if written else None,
         "url": exchange.url,
-        **asdict(split_url(exchange.url)),
+        **vars(split_url(exchange.url)),
         "fetch_time": exchange.started_at,
         "fetch_status": exchange.status,
         "fetch_redirect": fetch_redirect or redirect_target(exchange),

@@ -44,8 +44,11 @@ class Exchange:
 
     def header(self, name: str) -> str | None:
         """First value of a header (latin-1, as sent), None when it is absent."""
-        wanted = name.lower()
-        return next((value for key, value in self.headers if key.lower() == wanted), None)
+        return self._first_values.get(name.lower())
+
+    @cached_property
+    def _first_values(self) -> dict[str, str]:
+        return {key.lower(): value for key, value in reversed(self.headers)}
 
     def header_values(self, name: str) -> list[str]:
         wanted = name.lower()
