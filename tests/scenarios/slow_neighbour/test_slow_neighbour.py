@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 from contextlib import suppress
+from itertools import pairwise
 
 import polars as pl
 import pytest
@@ -25,21 +26,57 @@ def _names(site, count: int) -> list[dict]:
 
 
 def test_a_slow_origin_keeps_nobody_waiting(serve, run_crawl) -> None:
-    slow, fast = serve(), serve()
-    all_fetched = threading.Event()
-    came_in_time = []
-    fast.routes = {"/": fast.page(*[f"/p{n}" for n in range(20)]), **{f"/p{n}": b"<p>%d" % n for n in range(20)}}
-    fast.on_request = lambda number: all_fetched.set() if number == 23 else None
+    slow, fast = serve(), [serve() for _ in range(7)]
+    all_fetched, lock = threading.Event(), threading.Lock()
+    unfinished, came_in_time = len(fast), []
+
+    def on_request(number: int) -> None:
+        nonlocal unfinished
+        if number == 9:  # robots.txt, a sitemap, seven pages
+            with lock:
+                unfinished -= 1
+            if not unfinished:
+                all_fetched.set()
+
+    for site in fast:
+        site.routes = {"/": site.page(*[f"/p{n}" for n in range(6)]), **{f"/p{n}": b"<p>%d" % n for n in range(6)}}
+        site.on_request = on_request
 
     def late(asked):
-        came_in_time.append(all_fetched.wait(timeout=10))
+        came_in_time.append(all_fetched.wait(timeout=20))
         return b"<p>at last"
 
+    # It does not answer before the others have all that they want: they share the one other thread.
     slow.routes["/"] = late
-    run = run_crawl(slow, fast, threads=2, settings={"concurrency": 4, "host_concurrency": 4})
+    run = run_crawl(slow, *fast, threads=2, settings={"concurrency": 4, "host_concurrency": 4})
     assert came_in_time == [True]
     assert run.captures(slow.host)["outcome"].to_list() == ["ok"]
-    assert run.captures(fast.host).height == 21
+    assert [run.captures(site.host).height for site in fast] == [7] * 7
+
+
+def test_no_origin_is_asked_again_before_its_delay(serve, run_crawl, quick_clock) -> None:
+    delays_s = {}
+    seen = {}
+    entries = []
+    for number in range(8):
+        site = serve()
+        site.routes = {"/": site.page("/a", "/b", "/c"), "/a": b"<p>a", "/b": b"<p>b", "/c": b"<p>c"}
+        stamps = seen[site.host] = []
+        site.on_request = lambda number, stamps=stamps: stamps.append(quick_clock.monotonic())
+        delays_s[site.host] = 10.0 + 2 * number
+        # What it may have under way at once makes no difference to its spacing.
+        entries.append({"domain": site.host, "seeds": [f"{site.root}/"], "delay_s": delays_s[site.host], "concurrency": 1 + number % 3})
+    run = run_crawl(*entries, clock=quick_clock)
+    for host, delay_s in delays_s.items():
+        assert len(seen[host]) == 6
+        # The server's clock is read a moment after the request went out; the rows hold the moment itself.
+        assert min(_gaps(seen[host])) > 0.9 * delay_s
+        sent = run.table("captures", host)["fetch_time"].sort()
+        assert min(_gaps([moment.timestamp() for moment in sent])) > delay_s - 0.001
+
+
+def _gaps(moments: list[float]) -> list[float]:
+    return [later - earlier for earlier, later in pairwise(moments)]
 
 
 @pytest.mark.parametrize("limit", [1, 2])
