@@ -221,9 +221,14 @@ class WireResponse(http.client.HTTPResponse):
                 raise self._invalid("the server closed the connection inside the head of its answer")
             if self.reader.consumed == start + len(line) and not line.startswith(b"HTTP/"):
                 break
-            if self.reader.consumed > MAX_HEAD_BYTES:
-                raise self._invalid(f"the head of the answer is larger than {MAX_HEAD_BYTES} bytes")
+            self._bound_head()
+        self._bound_head()
         return bytes(self.reader.received[start : self.reader.consumed])
+
+    def _bound_head(self) -> None:
+        """Interim heads count too."""
+        if self.reader.consumed > MAX_HEAD_BYTES:
+            raise self._invalid(f"the head of the answer is larger than {MAX_HEAD_BYTES} bytes")
 
     def _invalid(self, reason: str) -> FetchError:
         return FetchError("invalid_http", f"fetching {self._url}: {reason}.")
