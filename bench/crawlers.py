@@ -26,6 +26,7 @@ sites:
     delay_s: 0
     concurrency: {CONCURRENCY}
     host_concurrency: {CONCURRENCY}
+    budget: {{pages: 1000000}}
     network: {{allow_networks: [127.0.0.0/8], allow_ports: [{port}]}}
 """)
     clock, lake = SystemClock(), Lake(Path(folder, "lake"))
