@@ -18,7 +18,7 @@ from bench.nginx import nginx
 
 CACHE = Path(__file__).parent / ".cache" / "fetch"
 FIRST = "/p/0.html"
-RUNS = 3
+RUNS = 2
 AT_LEAST = 5.0
 
 
