@@ -48,7 +48,9 @@ def discover(exchange: Exchange, kind: str, site: Site) -> tuple[Found, ...]:
     if exchange.status is None or not 200 <= exchange.status < 300 or not exchange.payload:
         return ()
     limit = site.max_decoded_bytes if kind == "sitemap" else min(site.max_decoded_bytes, READ_BYTES)
-    document, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), limit)
+    document = exchange.document
+    if document is None:
+        document, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), limit)
     if kind == "sitemap":
         return tuple(_sitemap(document, exchange.url, site))
     declared = exchange.header("Content-Type")
