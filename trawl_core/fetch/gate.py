@@ -8,9 +8,12 @@ from trawl_core.fetch.frontier import Frontier, NewUrl
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.priority import LISTS, FoundPriority
 from trawl_core.sites import Site
+from trawl_core.urls.mazes import ECHO_BYTES, MazeWatch, page_signatures
 from trawl_core.urls.normalize import origin_of
 from trawl_core.urls.scope import Scope
 from trawl_core.urls.traps import TrapCounter
+from trawl_core.warc.exchange import Exchange
+from trawl_core.warc.payload import decode_content
 
 MAX_SITEMAPS = 1_000
 # An index below an index is not in the protocol, but on the web; what goes on is endless or names itself anew.
@@ -27,6 +30,7 @@ class Gate:
         self._ledger = ledger
         self._clock = clock
         self._traps = TrapCounter(site.traps)
+        self._mazes = MazeWatch(site.traps.sample)
         self._priority = FoundPriority(site)
         self._sitemaps = frontier.count_kind("sitemap")
         for url in frontier.urls_entered():
@@ -68,4 +72,13 @@ class Gate:
             return "depth", f"depth {self._site.budget.depth}"
         if found.from_page and (reason := self._traps.admit(found.url)):
             return "trap", reason.removeprefix("trap ")
+        if found.from_page and not self._traps.is_free(found.url) and (family := self._mazes.holds(found.url)):
+            return "trap", f"maze {family}"
         return None
+
+    def settled(self, exchange: Exchange) -> None:
+        """Take note of a good page that has links: a run of equal ones is a maze."""
+        document = exchange.payload
+        if len(document) <= ECHO_BYTES:
+            document, _ = decode_content(document, exchange.header("Content-Encoding"), 8 * ECHO_BYTES)
+        self._mazes.saw(exchange.url, page_signatures(document, exchange.url))

@@ -204,6 +204,8 @@ class Night:
             **self._columns(lease, origin),
         )
         self.spending.count(row)
+        if lease.kind == "page" and exchange.status == 200 and result.found:
+            self._gate.settled(exchange)
         self._close(lease, exchange, row, pause)
         if target is not None and outcome is None:
             self._redirected(lease, row, target)

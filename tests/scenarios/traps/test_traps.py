@@ -99,3 +99,21 @@ def test_pages_that_a_number_names_are_all_fetched(serve, run_crawl) -> None:
     run = run_crawl(site, settings={"traps": dict.fromkeys(("sample", "calendar_sample", "repeated_sample", "session_sample"), 5)})
     assert set(paths) <= set(site.paths())
     assert _trap_rows(run, site) == []
+
+
+@pytest.mark.parametrize("title", ["Sorry", "No page {path}"])
+def test_a_maze_of_equal_pages_ends_and_its_neighbours_do_not(serve, run_crawl, title: str) -> None:
+    site = serve()
+    good = [f"/shop/{n}" for n in range(30)]
+    site.routes["/"] = site.page("/lost/start/", *good)
+    site.routes.update({path: f'<p>the goods of {path} weigh {n} g<a href="/">home</a>'.encode() for n, path in enumerate(good, 1_000)})
+    onward = "".join(f'<a href="{word}/">on</a>' for word in ("ash", "bee", "cat", "doe", "elm", "fig", "gnu", "hop"))
+    site.fallback = lambda asked: (
+        f"<h1>{title.format(path=asked.path)}</h1>{onward}".encode() if asked.path.startswith("/lost/") else {"status": 404}
+    )
+    run = run_crawl(site, settings={"traps": {"sample": 10}, "budget": {"pages": 600}})
+    assert set(good) <= set(site.paths())
+    assert 10 <= len([path for path in site.paths() if path.startswith("/lost/")]) < 150
+    rows = _trap_rows(run, site)
+    assert f"maze {site.root}/lost/" in [row["detail"] for row in rows]
+    assert all("/lost/" in sample for row in rows for sample in row["samples"])
