@@ -11,6 +11,7 @@ from pathlib import Path
 
 from trawl_core.clock import Clock, crawl_date
 from trawl_core.errors import PastDateError, TrawlError
+from trawl_core.fetch.browser import Browser
 from trawl_core.fetch.client import HttpClient
 from trawl_core.fetch.engine import Engine
 from trawl_core.fetch.guard import Resolver
@@ -59,9 +60,12 @@ def crawl(
         resolver = resolver or DnsResolver.of_machine(clock)
         stop = stop or threading.Event()
         client = HttpClient(user_agent=config.user_agent, clock=clock, resolver=resolver)
+        wanted = any(job.site.browser != "off" for job in today)
+        browser = Browser(user_agent=config.user_agent, resolver=resolver, clock=clock) if wanted else None
         try:
             engine = Engine(
                 client=client,
+                browser=browser,
                 resolver=resolver,
                 clock=clock,
                 threads=threads,
@@ -81,6 +85,8 @@ def crawl(
                 engine.run(sessions)
         finally:
             client.close()
+            if browser is not None:
+                browser.close()
         for session in sessions:
             assert session.outcome is not None
             outcomes[session.job.partition] = session.outcome

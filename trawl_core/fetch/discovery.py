@@ -10,7 +10,9 @@ import feedparser
 
 from trawl_core.extract.charset import charset_parameter, decode
 from trawl_core.extract.links import find_links_in_text
+from trawl_core.extract.scripted import is_scripted
 from trawl_core.extract.sitemaps import parse_sitemap
+from trawl_core.fetch.browser import Rendered
 from trawl_core.fetch.pieces import READ_BYTES, pieces
 from trawl_core.fetch.script_redirect import script_redirect
 from trawl_core.sites import Site
@@ -60,6 +62,21 @@ def discover(exchange: Exchange, kind: str, site: Site) -> tuple[Found, ...]:
     if mime in _HTML:
         return tuple(_page(document, exchange.url, charset_parameter(declared)))
     return ()
+
+
+def discover_rendered(rendered: Rendered, url: str) -> tuple[Found, ...]:
+    """URLs to which scripts wanted to move on, and links of the DOM."""
+    moved = [Found(target) for target in rendered.led_to]
+    return (*moved, *(_page(rendered.html, url, "utf-8") if rendered.html is not None else ()))
+
+
+def is_scripted_page(exchange: Exchange, site: Site) -> bool:
+    """Whether a whole good answer is an HTML page that shows next to nothing before its scripts have run."""
+    if exchange.status != 200 or exchange.outcome != "ok" or not exchange.payload:
+        return False
+    document, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), site.max_decoded_bytes)
+    declared = exchange.header("Content-Type")
+    return sniff_mime(document, declared) in _HTML and is_scripted(document, charset_parameter(declared))
 
 
 def _page(document: bytes, url: str, charset: str | None) -> Iterable[Found]:

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from trawl_core.clock import Clock
 from trawl_core.errors import TrawlError, explain_os_error
+from trawl_core.fetch.browser import Browser
 from trawl_core.fetch.client import HttpClient
 from trawl_core.fetch.guard import Resolver
 from trawl_core.fetch.origins import Origin, Turns
@@ -40,6 +41,7 @@ class Engine:
         self,
         *,
         client: HttpClient,
+        browser: Browser | None,
         resolver: Resolver,
         clock: Clock,
         threads: int,
@@ -49,6 +51,7 @@ class Engine:
     ) -> None:
         self.turns = Turns(threads if domains <= 1 else max(1, threads // 2))
         self._client = client
+        self._browser = browser
         self._resolver = resolver
         self._clock = clock
         self._threads = threads
@@ -124,7 +127,7 @@ class Engine:
             self.turns.addresses.started(self._charged[task])
             self.turns.enter(origin)
         if len(self._workers) < min(self._threads, self._in_flight):
-            arguments = (self._tasks, self._results, self._client, self._resolver)
+            arguments = (self._tasks, self._results, self._client, self._resolver, self._browser)
             self._workers.append(threading.Thread(target=work, args=arguments, name="trawl-fetch", daemon=True))
             self._workers[-1].start()
         self._tasks.put(task)

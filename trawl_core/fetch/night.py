@@ -6,11 +6,14 @@ came of it: archive, row, links, redirect, retry. The durable order is the Recor
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from trawl_core.clock import Clock
 from trawl_core.fetch.asking import ORIGIN_WAIT_S, RobotsAsking
+from trawl_core.fetch.browser import Rendered
 from trawl_core.fetch.discovery import Found
 from trawl_core.fetch.frontier import Frontier, Leased, NewUrl
 from trawl_core.fetch.gate import Gate
@@ -55,6 +58,9 @@ class Night:
         self.spending = spending
         self.in_flight = 0
         self.is_closing = False
+        # By the reason why a page could not be rendered; None counts those that were.
+        self.renderings: Counter[str | None] = Counter()
+        self.refused_in_browser = 0
         self.origins: dict[str, Origin] = {}
         self._asking = asking
         self._clock = clock
@@ -89,6 +95,8 @@ class Night:
         if not self._asking.known(origin):
             origin.busy_asking = True
             return Task(origin, "robots", origin.visit.url)
+        if (rendering := self._next_to_render(origin)) is not None:
+            return rendering
         while (lease := self._next_lease(origin)) is not None:
             if self.spending.over():
                 self.frontier.release([lease])
@@ -112,9 +120,26 @@ class Night:
             origin.leases.extend(self.frontier.lease(origin.key, LEASE_BATCH, self._clock.now().timestamp()))
         return origin.leases.popleft() if origin.leases else None
 
+    def _next_to_render(self, origin: Origin) -> Task | None:
+        """A page that waits for the browser, which asks this origin as a fetch does."""
+        while origin.to_render:
+            fetched = origin.to_render.popleft()
+            if over := self.spending.over():
+                self._leave_unrendered(fetched, f"the budget was used up ({over})")
+                continue
+            self.spending.started("page")
+            return Task(origin, "render", fetched.task.url, fetched.task.lease, fetched=fetched)
+        return None
+
+    def _leave_unrendered(self, fetched: Result, reason: str) -> None:
+        self._settle(fetched.task.origin, fetched.task, replace(fetched, rendered=Rendered(None, reason)), None)
+
     def _conditions(self, lease: Leased) -> Mapping[str, str]:
-        """Validators byte for byte, only while the record of the body that they describe is known."""
-        if lease.bare or self.ledger.body_of(lease.body_capture_id) is None:
+        """Validators byte for byte, only while the record of the body that they describe is known.
+
+        None where scripts are rendered: what they show can change while the page that holds them stays the same.
+        """
+        if self.site.browser != "off" or lease.bare or self.ledger.body_of(lease.body_capture_id) is None:
             return {}
         headers = {"If-None-Match": lease.etag, "If-Modified-Since": lease.last_modified}
         return {name: value for name, value in headers.items() if value}
@@ -127,6 +152,8 @@ class Night:
     def _put_off(self, origin: Origin) -> None:
         """Every URL of an origin that was given up gets its row and waits for another night."""
         outcome, because = origin.closed or "put_off", origin.closed_because or ""
+        while origin.to_render:
+            self._leave_unrendered(origin.to_render.popleft(), because or origin.pace.shut_because or outcome)
         while (lease := self._next_lease(origin)) is not None:
             if outcome == "put_off":
                 self.frontier.leave(lease, "put_off")
@@ -164,6 +191,13 @@ class Night:
             origin.busy_asking = False
             origin.address = result.address
             return None
+        if task.kind == "render":
+            fetched, rendered = task.fetched, result.rendered
+            assert fetched is not None
+            assert rendered is not None
+            self.spending.received(rendered.received_bytes)
+            self._settle(origin, fetched.task, result, None)
+            return None
         exchange = result.exchange
         assert exchange is not None
         self.spending.received(len(exchange.response_bytes) + len(exchange.interim))
@@ -172,7 +206,10 @@ class Night:
         pause = self._pause(exchange)
         if pause is not None and pause > ORIGIN_WAIT_S:
             origin.pace.shut_because = f"{origin.key} asks to be left alone for {pause:.0f} s"
-        self._settle(origin, task, result, pause)
+        if result.is_scripted:
+            origin.to_render.append(result)
+        else:
+            self._settle(origin, task, result, pause)
         return pause
 
     def _pause(self, exchange: Exchange) -> float | None:
@@ -195,9 +232,15 @@ class Night:
         assert exchange is not None
         target = redirect_target(exchange)
         outcome, error = self._judge(lease, exchange, target, asked=bool(task.headers))
+        rendered = result.rendered
+        if rendered is not None:
+            self.renderings[rendered.error] += 1
+            self.refused_in_browser += len(rendered.refused)
+            error = error or (f"scripts render this page, and it was not rendered: {rendered.error}." if rendered.error else None)
         row = self.recorder.record(
             exchange,
             revisit=self._revisit(lease, exchange, outcome or exchange.outcome),
+            rendered=rendered.html if rendered is not None else None,
             outcome=outcome,
             error=error or result.unread,
             fetch_redirect=target,
@@ -320,11 +363,13 @@ class Night:
         """Nothing under way and nothing left to ask."""
         if self.in_flight:
             return False
-        leased = any(origin.leases for origin in self.origins.values())
+        leased = any(origin.leases or origin.to_render for origin in self.origins.values())
         return self.is_closing or not (self.frontier.waiting or self.frontier.delayed or leased)
 
     def give_back(self) -> None:
-        """Leases that were not used wait again."""
-        for origin in self.origins.values():
+        """Leases that were not used wait again; pages that waited for the browser are archived without it."""
+        for origin in list(self.origins.values()):
+            while origin.to_render:
+                self._leave_unrendered(origin.to_render.popleft(), "the night ended before its turn came")
             self.frontier.release(origin.leases)
             origin.leases.clear()

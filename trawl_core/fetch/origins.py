@@ -21,6 +21,7 @@ from trawl_core.sites import Site
 
 if TYPE_CHECKING:
     from trawl_core.fetch.night import Night
+    from trawl_core.fetch.work import Result
 
 
 @dataclass(eq=False)
@@ -39,7 +40,7 @@ class Origin:
     that the first answer of the look-up, None before it.
 
     `robots` is None until it is known; `closed` is the outcome that its URLs get once it was given up for tonight,
-    and `closed_because` the reason for a person.
+    and `closed_because` the reason for a person. `to_render` holds fetched pages that wait for the browser.
     """
 
     key: str
@@ -51,6 +52,7 @@ class Origin:
     closed: str | None = None
     closed_because: str | None = None
     leases: deque[Leased] = field(default_factory=deque)
+    to_render: deque[Result] = field(default_factory=deque)
     last_turn: int = -1
     queued: bool = False
     busy_asking: bool = False

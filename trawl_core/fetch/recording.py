@@ -49,10 +49,15 @@ class Recorder:
         self._repeats = BATCH_EXCHANGES if state.number(OPEN) else 0
         state.set_number(OPEN, 1)
 
-    def record(self, exchange: Exchange, *, revisit: RevisitOf | None = None, **columns: Any) -> dict[str, Any]:
-        """Archive an exchange (when an answer came) and note its row, which is returned; `columns` are those of capture_row."""
+    def record(
+        self, exchange: Exchange, *, revisit: RevisitOf | None = None, rendered: bytes | None = None, **columns: Any
+    ) -> dict[str, Any]:
+        """Archive an exchange (when an answer came) and note its row, which is returned; `columns` are those of capture_row.
+
+        `rendered` is the DOM that a browser made of it.
+        """
         capture_id = str(uuid4())
-        written = self._writer.write(exchange, capture_id, revisit=revisit) if exchange.has_response else None
+        written = self._writer.write(exchange, capture_id, revisit=revisit, rendered=rendered) if exchange.has_response else None
         row = capture_row(
             exchange,
             capture_id=capture_id,

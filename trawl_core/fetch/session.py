@@ -202,7 +202,15 @@ class Session:
             "budget": spending.over(),
             "salvaged_files": len(self.repaired),
             "stopped": self._stopped,
+            **self._rendering_facts(),
         }
+
+    def _rendering_facts(self) -> dict[str, Any]:
+        """What the browser did, where the site wants one: `not_rendered` by reason, and requests of pages that the guard refused."""
+        if self.job.site.browser == "off":
+            return {}
+        reasons = {reason: count for reason, count in sorted(self.night.renderings.items(), key=str) if reason is not None}
+        return {"rendered": self.night.renderings[None], "not_rendered": reasons, "refused_in_browser": self.night.refused_in_browser}
 
     def _failure(self) -> TrawlError | None:
         """A night in which something was tried and no answer came at all: the site is down."""
