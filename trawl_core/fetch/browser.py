@@ -49,6 +49,7 @@ ARGS = (
 NOWHERE = "http://127.0.0.1:9"
 IDLE_S = 5.0
 KILL_AFTER_S = 2.0
+CLOSE_S = 5.0
 _READING = ("GET", "HEAD", "OPTIONS")
 _NOT_LOADED = ("image", "media", "font")
 _OF_THE_WIRE = ("content-encoding", "content-length", "transfer-encoding", "connection", "keep-alive", "trailer", "upgrade")
@@ -125,10 +126,10 @@ class Browser:
         return job.rendered
 
     def close(self) -> None:
-        """End the browser. No page may be under way."""
+        """End the browser; a page under way (the run was broken off) is not waited for, its thread ends with the process."""
         if self._thread is not None:
             self._jobs.put(None)
-            self._thread.join()
+            self._thread.join(CLOSE_S)
 
     def _drive(self) -> None:
         """The thread that Playwright lives in."""
