@@ -40,7 +40,7 @@ class Link(NamedTuple):
 
     @property
     def nofollow(self) -> bool:
-        return "nofollow" in self.rel.split()
+        return "nofollow" in self.rel and "nofollow" in self.rel.split()
 
 
 @dataclass(frozen=True)
@@ -115,9 +115,15 @@ def _link(tag: str, node: LexborNode, resolve: References) -> Link | None:
 
 
 def _anchor_text(tag: str, node: LexborNode, attributes: dict[str, str | None]) -> str:
-    text = node.text() if tag == "a" else attributes.get("alt") or attributes.get("title") or ""
-    if tag == "a" and not text.strip() and (image := node.css_first("img[alt]")) is not None:
-        text = image.attributes.get("alt") or ""
+    if tag != "a":
+        return _words(attributes.get("alt") or attributes.get("title") or "")
+    text = _words(node.text())
+    if not text and (image := node.css_first("img[alt]")) is not None:
+        text = _words(image.attributes.get("alt") or "")
+    return text
+
+
+def _words(text: str) -> str:
     return " ".join(text.split())[:MAX_TEXT_CHARS]
 
 
@@ -132,7 +138,7 @@ def _canonical(nodes: _Nodes, resolve: References) -> str | None:
 
 def _title(tree: LexborHTMLParser) -> str:
     node = tree.css_first("head title")
-    return " ".join(node.text().split())[:MAX_TEXT_CHARS] if node is not None else ""
+    return _words(node.text()) if node is not None else ""
 
 
 def _meta_refresh(nodes: _Nodes, resolve: References) -> tuple[float, str] | None:
