@@ -90,7 +90,8 @@ def test_another_schema_is_named_column_by_column(crawled) -> None:
     assert schema_matches("pages", crawled.lake, partition) == []
     good = pq.ParquetFile(path).read()
     renamed = good.rename_columns(["headline" if name == "title" else name for name in good.column_names])
-    pq.write_table(renamed.set_column(renamed.schema.get_field_index("fetch_status"), "fetch_status", renamed["url"]), path)
+    renamed = renamed.set_column(renamed.schema.get_field_index("fetch_status"), "fetch_status", renamed["url"])
+    pq.write_table(renamed.replace_schema_metadata(good.schema.metadata), path)
     problems = schema_matches("pages", crawled.lake, partition)
     assert [problem.partition(": ")[2] for problem in problems] == [
         "column title is missing",
