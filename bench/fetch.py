@@ -64,6 +64,7 @@ def _trawl(origin: str) -> Spent:
 def _finished(name: str, spent: Spent) -> Spent:
     if spent.status:
         raise SystemExit(f"{name}: the crawl ended with status {spent.status}; what it said stands above.")
+    print(f"{name}: {spent.value} pages in {spent.cpu_s:.2f} CPU seconds", file=sys.stderr, flush=True)
     return spent
 
 
