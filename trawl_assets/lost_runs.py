@@ -9,6 +9,8 @@ from pathlib import Path
 
 import dagster as dg
 
+from trawl_core.lake.beside import is_alive
+
 PROCESS_TAG = ".dagster/trawl-process"  # Dagster hides tags with this prefix from people
 UNFINISHED = [
     dg.DagsterRunStatus.STARTED,
@@ -55,7 +57,7 @@ def _worker_is_lost(instance: dg.DagsterInstance, run: dg.DagsterRun) -> bool:
     if entry is None or pid is None:
         return False
     started_at = _start_timestamp(pid)
-    return not _is_alive(pid) or (started_at is not None and started_at > entry.timestamp + SLACK_S)
+    return not is_alive(pid) or (started_at is not None and started_at > entry.timestamp + SLACK_S)
 
 
 def _start_ticks(pid: int) -> str:
@@ -63,7 +65,7 @@ def _start_ticks(pid: int) -> str:
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except OSError:
-        return "" if not _is_alive(pid) else "alive"
+        return "" if not is_alive(pid) else "alive"
 
 
 def _start_timestamp(pid: int) -> float | None:
@@ -74,13 +76,3 @@ def _start_timestamp(pid: int) -> float | None:
         return None
     ticks = _start_ticks(pid)
     return float(boot.split()[1]) + int(ticks) / os.sysconf("SC_CLK_TCK") if ticks.isdecimal() else None
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:
-        return True
-    return True

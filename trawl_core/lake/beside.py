@@ -26,12 +26,13 @@ def sweep(folder: Path) -> Iterator[Path]:
     """Remove what processes of this machine that are gone left below `folder`; yields each file."""
     for path in sorted(folder.rglob(".*.tmp")):
         owner = _NAME.match(path.name)
-        if owner and owner["host"] == socket.gethostname() and not _is_alive(int(owner["pid"])):
+        if owner and owner["host"] == socket.gethostname() and not is_alive(int(owner["pid"])):
             path.unlink(missing_ok=True)
             yield path
 
 
-def _is_alive(pid: int) -> bool:
+def is_alive(pid: int) -> bool:
+    """Whether a process of this machine has that id."""
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
