@@ -9,6 +9,7 @@ one by one: however often the crawl is killed, only what was under way at the ve
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -57,7 +58,9 @@ class Recorder:
         `rendered` is the DOM that a browser made of it.
         """
         capture_id = str(uuid4())
-        written = self._writer.write(exchange, capture_id, revisit=revisit, rendered=rendered) if exchange.has_response else None
+        written = None
+        if exchange.has_response:
+            written = self._writer.write(exchange, capture_id, revisit=revisit, facts=_facts(columns), rendered=rendered)
         row = capture_row(
             exchange,
             capture_id=capture_id,
@@ -108,6 +111,13 @@ class Recorder:
     def abandon(self) -> None:
         """Let go without making anything durable: the next call salvages what the last commit knew."""
         self._writer.abandon()
+
+
+def _facts(columns: Mapping[str, Any]) -> dict[str, str]:
+    """How the URL came to be asked for, as the metadata record tells it: the archive explains itself without its tables."""
+    facts = {name: str(columns[name]) for name in ("kind", "depth", "attempt") if columns.get(name) is not None}
+    named_by = {name: columns.get(column) for name, column in (("via", "via_id"), ("redirect-from", "redirect_from_id"))}
+    return facts | {name: f"<urn:uuid:{capture_id}>" for name, capture_id in named_by.items() if capture_id}
 
 
 def _unasked(url: str, outcome: str, error: str, clock: Clock) -> Exchange:
