@@ -27,3 +27,11 @@ def test_results_stand_between_the_marks():
 
 def test_the_readme_has_the_marks():
     assert README.read_text().count(START) == README.read_text().count(END) == 1
+
+
+def test_the_rows_of_other_benches_stay():
+    other = {"bench": "frontier", "bars": {"rss_mb": {"value": 200, "bar": 300, "ok": True}}}
+    both = with_results(f"{START}\n{END}\n", [other, RESULT], date(2026, 11, 29))
+    text = with_results(both, [RESULT], date(2026, 11, 30))
+    assert "| frontier | rss_mb | 200 | 300 | ok | `python -m bench.frontier` | 2026-11-29 |\n" in text
+    assert text.count("| fetch |") == 3 and "2026-11-29" not in "".join(line for line in text.splitlines() if "| fetch |" in line)
