@@ -122,16 +122,20 @@ def capture_row(
 
 
 def redirect_target(exchange: Exchange) -> str | None:
-    """Where a 3xx answer leads, normalised; None when it is no redirect or leads to no http(s) URL.
+    """Where a 3xx answer leads, normalised; None when it is no redirect or leads to no http(s) URL."""
+    return redirect_target_of(exchange.status, exchange.header("Location"), exchange.url)
+
+
+def redirect_target_of(status: int | None, location: str | None, url: str) -> str | None:
+    """`redirect_target` of a status and a Location header as it was sent (latin-1).
 
     Location bytes outside ASCII are escaped as they were sent: browsers send exactly these bytes back.
     """
-    if exchange.status is None or not 300 <= exchange.status < 400 or exchange.status == 304:
+    if status is None or not 300 <= status < 400 or status == 304:
         return None
-    location = exchange.header("Location")
     if not location or not location.strip():
         return None
-    return normalize_url(quote_from_bytes(location.strip().encode("latin-1", "replace"), safe=_PRINTABLE), exchange.url)
+    return normalize_url(quote_from_bytes(location.strip().encode("latin-1", "replace"), safe=_PRINTABLE), url)
 
 
 def revisit_of(row: dict[str, Any], profile: str) -> RevisitOf:

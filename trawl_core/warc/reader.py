@@ -15,6 +15,8 @@ from fastwarc.warc import WarcRecordType
 from trawl_core.errors import LakeError, WarcError
 from trawl_core.lake import Lake
 from trawl_core.warc.format import OPEN_SUFFIX, SUFFIX
+from trawl_core.warc.imported import is_imported
+from trawl_core.warc.loose import parse_loose
 from trawl_core.warc.members import MemberFault, inflate, read_members
 from trawl_core.warc.record import Record, RecordFault, cut_record, explain, parse_record
 
@@ -31,7 +33,13 @@ def read_payload(lake: Lake, filename: str, offset: int, length: int) -> Record:
     except LakeError as error:
         raise explain(filename, offset, str(error).rstrip(".")) from error
     try:
-        return parse_record(inflate(data) if data.startswith(_GZIP) else data, filename, offset, length)
+        plain = inflate(data) if data.startswith(_GZIP) else data
+        if not is_imported(filename):
+            return parse_record(plain, filename, offset, length)
+        record, faults = parse_loose(plain, filename, offset, length)
+        if not record.fields:
+            raise RecordFault("; ".join(faults))
+        return record
     except MemberFault as error:
         raise explain(filename, offset, error.fault) from None
     except RecordFault as error:
