@@ -24,6 +24,7 @@ from trawl_core.errors import ConfigError, PastDateError, UsageError
 from trawl_core.home import Home
 from trawl_core.lake import Lake, Partition
 from trawl_core.sites import Site, SitesConfig, load_sites
+from trawl_core.warc.imported import archived_files
 
 QUIET = {"loggers": {"console": {"config": {"log_level": "CRITICAL"}}}}
 
@@ -71,7 +72,7 @@ def _check_possible(home: Home, config: SitesConfig, sites: Sequence[Site], chos
         raise PastDateError(f"crawling for {chosen}: that day has not come yet; today's crawl date is {today} (UTC).")
     if chosen < today:
         lake = Lake(home.lake_url)
-        if not any(lake.files(lake.warc_folder(Partition(chosen, site.domain)), ".warc.gz") for site in sites):
+        if not any(archived_files(lake, Partition(chosen, site.domain)) for site in sites):
             raise PastDateError(
                 f"crawling for {chosen}: that day is over, and there is no archive of it for the sites asked for; pages can be fetched "
                 f"for today ({today}, UTC) only. Leave --date out, or name a date that `trawl sql` finds in captures."
@@ -89,7 +90,7 @@ def _run(instance: dg.DagsterInstance, config: SitesConfig, night: Night, keys: 
     from trawl_assets.definitions import defs
 
     bury_lost_runs(instance)
-    register(instance, config)
+    register(instance, config, keys)
     crawl_config = {"ops": {"warc_snapshot": {"config": {"refetch": refetch, "threads": threads}}}}
     for tags in ranges(instance, keys, night.crawl_date):
         runs = [_execute(defs, instance, nightly.name, night, tags=tags, run_config={**QUIET, **crawl_config})]

@@ -18,6 +18,7 @@ from trawl_core.errors import UnknownDomainError
 from trawl_core.home import Home
 from trawl_core.lake import Lake, Partition
 from trawl_core.sites import Site, SitesConfig, load_sites
+from trawl_core.warc.imported import imported_partitions
 
 warnings.filterwarnings("ignore", category=dg.BetaWarning)
 warnings.filterwarnings("ignore", category=dg.PreviewWarning)
@@ -31,7 +32,8 @@ SEPARATOR = "|"
 def first_crawl_date(home: Home, config: SitesConfig | None) -> date:
     """The first partition: `first_crawl_date` of sites.yaml or the day the home was made, moved back by older WARCs."""
     chosen = config.first_crawl_date if config and config.first_crawl_date else home.made_on()
-    archived = [partition.crawl_date for partition in Lake(home.lake_url).partitions("warc")]
+    lake = Lake(home.lake_url)
+    archived = [partition.crawl_date for partition in (*lake.partitions("warc"), *imported_partitions(lake))]
     return min([chosen, *archived])
 
 
@@ -96,10 +98,17 @@ def domains_of(domain_key: str, config: SitesConfig) -> list[str]:
     return members
 
 
-def register(instance: dg.DagsterInstance, config: SitesConfig) -> list[str]:
-    """Make sure that each domain key of sites.yaml is a partition; returns the new ones."""
+def imported_keys(lake: Lake, config: SitesConfig) -> list[str]:
+    """Keys of the domains that imported WARC files brought captures of, whether sites.yaml names them or not; sorted."""
+    sites = {site.domain: site for site in config.sites}
+    domains = {partition.domain for partition in imported_partitions(lake) if partition.domain}
+    return sorted({key_of(sites[domain]) if domain in sites else domain for domain in domains})
+
+
+def register(instance: dg.DagsterInstance, config: SitesConfig, more: Sequence[str] = ()) -> list[str]:
+    """Make sure that each domain key of sites.yaml, and each of `more`, is a partition; returns the new ones."""
     known = set(instance.get_dynamic_partitions("domain"))
-    new = [key for key in domain_keys(config) if key not in known]
+    new = [key for key in dict.fromkeys([*domain_keys(config), *more]) if key not in known]
     if new:
         instance.add_dynamic_partitions("domain", new)
     return new

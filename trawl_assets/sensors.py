@@ -9,7 +9,7 @@ import dagster as dg
 
 from trawl_assets.carry_on import names, rest_of
 from trawl_assets.jobs import nightly, reprocess
-from trawl_assets.partitions import Key, covered, domain_keys, domains, domains_of, keys_behind, ranges, register
+from trawl_assets.partitions import Key, covered, domain_keys, domains, domains_of, imported_keys, keys_behind, ranges, register
 from trawl_assets.resources import Trawl
 from trawl_core.clock import crawl_date
 from trawl_core.lake import Partition
@@ -32,10 +32,12 @@ UNFINISHED = [
 @dg.sensor(
     minimum_interval_seconds=30,
     default_status=dg.DefaultSensorStatus.RUNNING,
-    description="Makes each site of sites.yaml a partition. A site that was taken out keeps its partition and is not crawled.",
+    description="Makes each site of sites.yaml, and each domain of imported WARC files, a partition. A site that was taken out keeps "
+    "its partition and is not crawled.",
 )
 def site_registry(context: dg.SensorEvaluationContext, trawl: Trawl) -> dg.SensorResult | dg.SkipReason:
-    new = [key for key in domain_keys(trawl.config) if key not in set(context.instance.get_dynamic_partitions("domain"))]
+    known = set(context.instance.get_dynamic_partitions("domain"))
+    new = [key for key in dict.fromkeys([*domain_keys(trawl.config), *imported_keys(trawl.lake, trawl.config)]) if key not in known]
     if not new:
         return dg.SkipReason("every site of sites.yaml is a partition.")
     return dg.SensorResult(

@@ -23,6 +23,7 @@ from trawl_core.lake import Lake, tables
 from trawl_core.lake.layout import Partition
 from trawl_core.lake.tables import Committed, StageResult
 from trawl_core.sites import SitesConfig
+from trawl_core.warc.imported import archived_files
 
 __all__ = ["CrawlJob", "CrawlOutcome", "CrawlProgress", "crawl"]
 
@@ -96,7 +97,7 @@ def crawl(
 def _other_day(partition: Partition, lake: Lake, clock: Clock) -> CrawlOutcome:
     """Fetching is for today only: an archived night stays as it is, another one is refused."""
     day, today = partition.crawl_date, crawl_date(clock)
-    archived = lake.files(lake.warc_folder(partition), ".warc.gz")
+    archived = archived_files(lake, partition)
     if archived:
         note = f"{day} is over: its {len(archived)} WARC files stay as they are, nothing was fetched."
         committed = tuple(_existing(lake, table, partition) for table in ("captures", "frontier_log") if tables.has(lake, table, partition))

@@ -20,6 +20,7 @@ from trawl_core.recrawl.plan import plan_recrawl, smallest_feasible_age_days
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import normalize_url
 from trawl_core.urls.scope import Scope
+from trawl_core.warc.imported import archived_files
 
 NIGHT_STARTS = time(2, 0, tzinfo=UTC)
 
@@ -200,7 +201,7 @@ def _seeds_first(plan: pl.DataFrame, seeds: list[str], budget: int) -> pl.DataFr
 
 
 def _keep_past_plan(lake: Lake, partition: Partition, today: date) -> StageResult:
-    if not lake.files(lake.warc_folder(partition), ".warc.gz"):
+    if not archived_files(lake, partition):
         raise PastDateError(
             f"planning {partition.domain} for {partition.crawl_date}: the day is over (it is {today} UTC) and nothing was archived then. "
             "Pages can only be fetched today. Import WARC files of that day with `trawl import-warc`, or run the derived assets only."
