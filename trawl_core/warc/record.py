@@ -46,6 +46,11 @@ class Record:
         return next((value for key, value in self.headers if key.lower() == wanted), None)
 
     @property
+    def content_coding(self) -> str | None:
+        """The codings of the HTTP payload in the order in which they were applied, from all its Content-Encoding fields."""
+        return ", ".join(value for key, value in self.headers if key.lower() == "content-encoding") or None
+
+    @property
     def warc_type(self) -> str:
         return (self.field("WARC-Type") or "").lower()
 
@@ -74,6 +79,11 @@ class Record:
         if is_http and self.warc_type in ("response", "revisit"):
             return parse_response(self.block)
         return Message(head=b"", status=None, reason="", headers=(), payload=self.block, faults=())
+
+    @cached_property
+    def block_sha1(self) -> str:
+        """base32 sha1 of the block, computed."""
+        return warc.sha1_base32(self.block)
 
     @property
     def head(self) -> bytes:

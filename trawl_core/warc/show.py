@@ -13,8 +13,9 @@ from trawl_core.lake import Lake, Partition, tables
 from trawl_core.urls.normalize import normalize_url, split_url
 from trawl_core.warc.format import NOT_MODIFIED, unescape_line
 from trawl_core.warc.http_message import parse_headers
-from trawl_core.warc.payload import decode_content
+from trawl_core.warc.payload import CUT, LENGTH, decode_content
 from trawl_core.warc.reader import payload_of_capture, read_payload
+from trawl_core.warc.record import Record
 
 _COLUMNS = [
     "crawl_date", "domain", "capture_id", "warc_type", "url", "fetch_time", "fetch_status", "fetch_redirect", "outcome",
@@ -65,12 +66,23 @@ def show_headers(lake: Lake, row: Mapping[str, Any]) -> str:
 def show_body(lake: Lake, row: Mapping[str, Any], *, raw: bool = False, max_decoded_bytes: int = MAX_DECODED_BYTES) -> bytes:
     """The body of this capture, that of a revisit from the record it refers to; with `raw` its content coding is kept.
 
-    A body whose coding is damaged is given as far as it goes. Raises WarcError when nothing was archived.
+    A body whose coding is damaged is given as far as it goes (`decoded_body` says so). Raises WarcError when nothing was archived.
     """
     record = payload_of_capture(lake, row)
-    if raw:
-        return record.payload
-    return decode_content(record.payload, record.header("Content-Encoding"), max_decoded_bytes)[0]
+    return record.payload if raw else decoded_body(record, max_decoded_bytes)[0]
+
+
+def decoded_body(record: Record, max_decoded_bytes: int = MAX_DECODED_BYTES) -> tuple[bytes, str | None]:
+    """The body that a record holds, content coding removed, and None or a sentence that says why it is not whole or not decoded."""
+    coding = record.content_coding
+    document, reason = decode_content(record.payload, coding, max_decoded_bytes)
+    if reason is None:
+        return document, None
+    if reason == LENGTH:
+        return document, f"The body decodes to more than {max_decoded_bytes} bytes: these are the first."
+    if reason == CUT:
+        return document, f"The {coding} coding of the body is cut off or damaged: these are the bytes before that."
+    return document, f"Content-Encoding says {coding} ({reason}): these are the bytes of the body as they came."
 
 
 def show_text(lake: Lake, row: Mapping[str, Any]) -> str | None:
