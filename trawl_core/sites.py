@@ -77,6 +77,7 @@ Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
 HttpUrl = Annotated[str, AfterValidator(check_http_url)]
 Pattern = Annotated[str, AfterValidator(check_pattern)]
 Positive = Annotated[float, Field(gt=0)]
+Processes = Literal["auto"] | Annotated[int, Field(ge=1, le=64)]
 Network = Annotated[str, AfterValidator(lambda value: str(ipaddress.ip_network(value, strict=False)))]
 
 
@@ -106,14 +107,39 @@ class Recrawl(_Model):
     objective: Literal["mixed", "freshness", "harm"] = "mixed"
 
 
+class Compression(_Model):
+    """How the archive's records are packed. `level` is ISA-L's 0 to 3 or zlib-ng's 1 to 9; by default 2 and 6."""
+
+    library: Literal["isal", "zlib-ng"] = "isal"
+    level: int = 2
+
+    @model_validator(mode="before")
+    @classmethod
+    def _level_of_the_library(cls, given: Any) -> Any:
+        if isinstance(given, Mapping) and given.get("library") == "zlib-ng":
+            return {"level": 6, **given}
+        return given
+
+    @model_validator(mode="after")
+    def _check_level(self) -> Compression:
+        least, most = (0, 3) if self.library == "isal" else (1, 9)
+        if not least <= self.level <= most:
+            raise ValueError(f"level {self.level} is none of {self.library}'s: they go from {least} to {most}")
+        return self
+
+
 class Traps(_Model):
-    """How many URLs of a family that never ends are fetched in one night; URLs that match `allow` belong to none."""
+    """How many URLs of a family that never ends are fetched before it is held back; URLs that match `allow` belong to none.
+
+    A family is looked at again every `recheck_days` nights.
+    """
 
     enabled: bool = True
     sample: Annotated[int, Field(gt=0)] = 200
     calendar_sample: Annotated[int, Field(gt=0)] = 60
     repeated_sample: Annotated[int, Field(gt=0)] = 20
     session_sample: Annotated[int, Field(gt=0)] = 5
+    recheck_days: Annotated[int, Field(gt=0)] = 30
     allow: tuple[Pattern, ...] = ()
 
 
@@ -187,6 +213,7 @@ class SiteSettings(_Model):
     notify: tuple[NotifyRule, ...] = ()
     follow_nofollow: bool = True
     traps: Traps = Traps()
+    compression: Compression = Compression()
     group: str | None = None
     enabled: bool = True
 
@@ -226,6 +253,7 @@ class SitesConfig(_Model):
 
     user_agent: UserAgent
     first_crawl_date: date | None = None
+    processes: Processes = "auto"
     sites: tuple[Site, ...] = ()
 
     @model_validator(mode="after")
@@ -274,6 +302,7 @@ class _File(_Model):
 
     user_agent: UserAgent
     first_crawl_date: date | None = None
+    processes: Processes = "auto"
     defaults: SiteSettings = SiteSettings()
     sites: list[Any] = []
 
@@ -315,7 +344,7 @@ def parse_sites(text: str, name: str = "sites.yaml") -> SitesConfig:
     defaults = _plain(tree.get("defaults") or {})
     merged = [_merge(defaults, _plain(site)) if isinstance(site, Mapping) else site for site in tree.get("sites") or []]
     try:
-        return SitesConfig.model_validate({"user_agent": head.user_agent, "first_crawl_date": head.first_crawl_date, "sites": merged})
+        return SitesConfig.model_validate({**head.model_dump(include={"user_agent", "first_crawl_date", "processes"}), "sites": merged})
     except ValidationError as error:
         raise ConfigError(_describe(error, tree, name, SitesConfig)) from None
 

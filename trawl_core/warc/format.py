@@ -14,7 +14,7 @@ from trawl_core.errors import WarcError
 
 Fields = tuple[tuple[str, str], ...]
 
-VERSION = b"WARC/1.1"
+_VERSION = "WARC/1.1"
 SUFFIX = ".warc.gz"
 OPEN_SUFFIX = ".warc.gz.open"
 IDENTICAL = "identical-payload-digest"
@@ -25,7 +25,7 @@ HTTP_REQUEST = "application/http;msgtype=request"
 WARC_FIELDS = "application/warc-fields"
 RENDERED_HTML = "text/html; charset=utf-8"
 
-_END = b"\r\n\r\n"
+RECORD_END = b"\r\n\r\n"
 # What RFC 3986 allows in a URI, '%' included: everything else is percent-encoded.
 _URI_SAFE = "!#$%&'()*+,/:;=?@[]~"
 _LINE_SAFE = bytes(byte for byte in range(0x20, 0x7F) if byte != ord("%")).decode()
@@ -87,14 +87,19 @@ def sha1_base32(data: bytes) -> str:
 
 def warc_fields(fields: Iterable[tuple[str, str]]) -> bytes:
     """A block of application/warc-fields; line breaks inside a value become spaces."""
-    return b"".join(f"{name}: {_one_line(value)}\r\n".encode() for name, value in fields)
+    return "".join(f"{name}: {value if value.isprintable() else _one_line(value)}\r\n" for name, value in fields).encode()
 
 
 def serialize(fields: Iterable[tuple[str, str]], block: bytes) -> bytes:
     """One record, uncompressed; Content-Length is added here."""
-    head = [VERSION, *(f"{name}: {_one_line(value)}".encode() for name, value in fields), b"Content-Length: %d" % len(block)]
-    return b"\r\n".join(head) + _END + block + _END
+    return b"".join((record_head(fields, len(block)), block, RECORD_END))
+
+
+def record_head(fields: Iterable[tuple[str, str]], content_length: int) -> bytes:
+    """The named fields of a record up to its block."""
+    lines = [f"{name}: {value if value.isprintable() else _one_line(value)}" for name, value in fields]
+    return "\r\n".join((_VERSION, *lines, f"Content-Length: {content_length}", "", "")).encode()
 
 
 def _one_line(value: str) -> str:
-    return " ".join(value.splitlines()) if not value.isprintable() else value
+    return " ".join(value.splitlines())

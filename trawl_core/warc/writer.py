@@ -10,7 +10,6 @@ covers the transfer-decoded entity with its content coding kept (iipc/warc-speci
 from __future__ import annotations
 
 import os
-import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
@@ -19,19 +18,17 @@ from types import TracebackType
 from typing import Literal, Self
 from uuid import uuid4
 
-from isal import isal_zlib
-
 from trawl_core.clock import Clock
 from trawl_core.errors import WarcError, explain_os_error
 from trawl_core.lake import Lake, Partition
+from trawl_core.sites import Compression
 from trawl_core.warc import format as warc
 from trawl_core.warc.exchange import Exchange
 from trawl_core.warc.openfile import OpenFile, make_folder, open_folder, writer_host
+from trawl_core.warc.packing import Packing, Stream, packing_of
 
 MAX_BYTES = 1_000_000_000
-_LEVEL = 2
-_LEVEL_STORED = 0  # a body with a content coding is not made smaller by a second one
-_GZIP = 31
+_PACKING = packing_of(Compression())
 
 
 @dataclass(frozen=True)
@@ -98,6 +95,7 @@ class WarcWriter:
         clock: Clock,
         work: Path,
         max_bytes: int = MAX_BYTES,
+        packing: Packing = _PACKING,
     ) -> None:
         self._lake = lake
         self._partition = partition
@@ -107,6 +105,7 @@ class WarcWriter:
         self._clock = clock
         self._folder = open_folder(lake, partition, work)
         self._max_bytes = max_bytes
+        self._packing = packing
         self._serial = 0
         self._file: OpenFile | None = None
         self._warcinfo_urn = ""
@@ -145,7 +144,7 @@ class WarcWriter:
         metadata_urn = warc.record_urn(warc.companion_id(capture_id, "metadata"))
         block, main_fields = _main_record(exchange, revisit)
         block_digest = warc.sha1_base32(block)
-        level = _LEVEL_STORED if _has_content_coding(exchange) else _LEVEL
+        pack = self._packing.pack
         main = _member(
             [
                 ("WARC-Type", "revisit" if revisit else "response"),
@@ -158,18 +157,18 @@ class WarcWriter:
                 ("Content-Type", warc.HTTP_RESPONSE),
             ],
             block,
-            level,
+            self._packing.wrap() if _has_content_coding(exchange) else pack(),
         )
         beside = [*common, ("WARC-Concurrent-To", main_urn)]
         request = b""
         if request_urn:
             fields = [*beside, *_connection_fields(exchange)]
-            request = _companion("request", request_urn, warc.HTTP_REQUEST, exchange.request_bytes, fields)
+            request = _companion("request", request_urn, warc.HTTP_REQUEST, exchange.request_bytes, fields, pack())
         conversion = b""
         if rendered is not None:
             urn = warc.record_urn(warc.companion_id(capture_id, "conversion"))
-            conversion = _companion("conversion", urn, warc.RENDERED_HTML, rendered, [*common, ("WARC-Refers-To", main_urn)])
-        metadata = _companion("metadata", metadata_urn, warc.WARC_FIELDS, _metadata_block(exchange, revisit, facts), beside)
+            conversion = _companion("conversion", urn, warc.RENDERED_HTML, rendered, [*common, ("WARC-Refers-To", main_urn)], pack())
+        metadata = _companion("metadata", metadata_urn, warc.WARC_FIELDS, _metadata_block(exchange, revisit, facts), beside, pack())
         start = file.offset
         rendered_at = start + len(main) + len(request)
         file.append(b"".join((main, request, conversion, metadata)))
@@ -240,7 +239,7 @@ class WarcWriter:
             ("WARC-Block-Digest", f"sha1:{warc.sha1_base32(block)}"),
             ("Content-Type", warc.WARC_FIELDS),
         ]
-        file.append(_member(fields, block, _LEVEL))
+        file.append(_member(fields, block, self._packing.pack()))
         self._warcinfo_end = file.offset
         return file
 
@@ -251,6 +250,7 @@ class WarcWriter:
             ("conformsTo", "https://iipc.github.io/warc-specifications/specifications/warc-format/warc-1.1/"),
             ("isPartOf", self._partition.folder),
             ("http-header-user-agent", self._user_agent),
+            ("trawl-compression", self._packing.label),
             ("robots", "obey"),
             ("trawl-config-hash", self._config_hash),
         ]
@@ -316,11 +316,11 @@ def _metadata_block(exchange: Exchange, revisit: RevisitOf | None, facts: Mappin
     return warc.warc_fields([*fields, *facts.items()])
 
 
-def _companion(kind: str, urn: str, content_type: str, block: bytes, fields: list[tuple[str, str]]) -> bytes:
+def _companion(kind: str, urn: str, content_type: str, block: bytes, fields: list[tuple[str, str]], stream: Stream) -> bytes:
     """The gzip member of a request or metadata record; `fields` are what it has beside type, id and block."""
     own = [("WARC-Type", kind), ("WARC-Record-ID", urn)]
     tail = [("WARC-Block-Digest", f"sha1:{warc.sha1_base32(block)}"), ("Content-Type", content_type)]
-    return _member([*own, *fields, *tail], block, _LEVEL)
+    return _member([*own, *fields, *tail], block, stream)
 
 
 def _has_content_coding(exchange: Exchange) -> bool:
@@ -328,7 +328,5 @@ def _has_content_coding(exchange: Exchange) -> bool:
     return coding not in ("", "identity") or exchange.payload.startswith(b"\x1f\x8b")
 
 
-def _member(fields: list[tuple[str, str]], block: bytes, level: int) -> bytes:
-    record = warc.serialize(fields, block)
-    # ISA-L's level 0 packs all the same, and makes what is packed already a fifth larger.
-    return zlib.compress(record, 0, _GZIP) if level == _LEVEL_STORED else isal_zlib.compress(record, level, _GZIP)
+def _member(fields: list[tuple[str, str]], block: bytes, stream: Stream) -> bytes:
+    return stream.compress(warc.serialize(fields, block)) + stream.flush()
