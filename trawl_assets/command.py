@@ -20,10 +20,23 @@ from trawl_core.lake import Lake
 @date_option("The crawl date; today (UTC) by default. Another day can only be derived again from its archive.")
 @domain_option()
 @click.option("--refetch", is_flag=True, help="Fetch everything again although it was fetched today.")
-@click.option("--threads", default=16, show_default=True, type=click.IntRange(1, 64), help="Threads that fetch.")
+@click.option("--threads", default=16, show_default=True, type=click.IntRange(1, 64), help="Threads that fetch, in each process.")
+@click.option(
+    "--processes",
+    type=click.IntRange(1, 64),
+    help="Processes among which the domains are spread; by default what sites.yaml says (auto: one a core from sixteen domains on).",
+)
 @json_option
 @click.pass_context
-def crawl(ctx: click.Context, crawl_date: date | None, domains: tuple[str, ...], refetch: bool, threads: int, as_json: bool) -> None:
+def crawl(
+    ctx: click.Context,
+    crawl_date: date | None,
+    domains: tuple[str, ...],
+    refetch: bool,
+    threads: int,
+    processes: int | None,
+    as_json: bool,
+) -> None:
     """Plan, fetch, archive, extract, compare, embed and index one night; the same command again resumes it.
 
     Example: trawl crawl --domain docs.example.org
@@ -36,7 +49,7 @@ def crawl(ctx: click.Context, crawl_date: date | None, domains: tuple[str, ...],
     home.check_writable()
     with NightView():
         try:
-            night = run_night(home, clock, day=crawl_date, domains=domains, refetch=refetch, threads=threads)
+            night = run_night(home, clock, day=crawl_date, domains=domains, refetch=refetch, threads=threads, processes=processes)
         except DBAPIError as error:
             if getattr(error.orig, "sqlite_errorname", "") == "SQLITE_FULL":
                 raise explain_os_error(OSError(errno.ENOSPC, ""), "recording the run in", home.dagster_home) from error

@@ -8,7 +8,7 @@ crawl state on disk lets the new one resume.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import date
@@ -48,7 +48,14 @@ def open_instance(home: Home) -> Iterator[dg.DagsterInstance]:
 
 
 def run_night(
-    home: Home, clock: Clock, *, day: date | None = None, domains: Sequence[str] = (), refetch: bool = False, threads: int = 16
+    home: Home,
+    clock: Clock,
+    *,
+    day: date | None = None,
+    domains: Sequence[str] = (),
+    refetch: bool = False,
+    threads: int = 16,
+    processes: int | None = None,
 ) -> Night:
     """Crawl and derive one date for `domains` (all enabled sites when empty).
 
@@ -61,7 +68,8 @@ def run_night(
     _check_possible(home, config, sites, chosen, crawl_date(clock))
     night = Night(chosen, tuple(site.domain for site in sites))
     with open_instance(home) as instance:
-        _run(instance, config, night, [key_of(site) for site in sites], refetch, threads)
+        how = {"refetch": refetch, "threads": threads, "processes": processes}
+        _run(instance, config, night, [key_of(site) for site in sites], how)
     return night
 
 
@@ -86,12 +94,13 @@ def _check_possible(home: Home, config: SitesConfig, sites: Sequence[Site], chos
         )
 
 
-def _run(instance: dg.DagsterInstance, config: SitesConfig, night: Night, keys: Sequence[str], refetch: bool, threads: int) -> None:
+def _run(instance: dg.DagsterInstance, config: SitesConfig, night: Night, keys: Sequence[str], how: Mapping[str, object]) -> None:
+    """`how` is the configuration of `warc_snapshot`."""
     from trawl_assets.definitions import defs
 
     bury_lost_runs(instance)
     register(instance, config, keys)
-    crawl_config = {"ops": {"warc_snapshot": {"config": {"refetch": refetch, "threads": threads}}}}
+    crawl_config = {"ops": {"warc_snapshot": {"config": dict(how)}}}
     for tags in ranges(instance, keys, night.crawl_date):
         runs = [_execute(defs, instance, nightly.name, night, tags=tags, run_config={**QUIET, **crawl_config})]
         while runs:  # each rest leaves out what failed, so they come to an end

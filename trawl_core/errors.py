@@ -76,6 +76,9 @@ class FetchError(TrawlError):
         super().__init__(message)
         self.outcome = outcome
 
+    def __reduce__(self) -> tuple[type[FetchError], tuple[str, str]]:
+        return type(self), (self.outcome, str(self))
+
 
 class WarcError(TrawlError):
     pass

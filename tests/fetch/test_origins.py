@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import closing
 from dataclasses import dataclass
 
+import pytest
+
+from trawl_core.clock import SystemClock
+from trawl_core.fetch.address_slots import AddressSlots
 from trawl_core.fetch.origins import Origin, RobotsVisit, Turns
 from trawl_core.sites import Site
 
@@ -40,8 +45,13 @@ def _answer(turns: Turns, origin: Origin, now: float, **arguments) -> None:
     turns.wake(origin)
 
 
-def test_sites_that_share_an_origin_share_its_spacing() -> None:
-    turns = Turns(16)
+@pytest.fixture
+def turns(tmp_path):
+    with closing(AddressSlots(tmp_path, 2, SystemClock())) as addresses:
+        yield Turns(16, addresses)
+
+
+def test_sites_that_share_an_origin_share_its_spacing(turns) -> None:
     first, second = _origin(turns, _site("a.test", delay_s=1)), _origin(turns, _site("b.test", delay_s=2))
     assert _ask(turns, 0.0) is first
     assert _ask(turns, 0.5) is None
@@ -53,8 +63,7 @@ def test_sites_that_share_an_origin_share_its_spacing() -> None:
     assert _ask(turns, 4.0) is first
 
 
-def test_a_site_waits_while_another_has_the_only_slot() -> None:
-    turns = Turns(16)
+def test_a_site_waits_while_another_has_the_only_slot(turns) -> None:
     first, second = _origin(turns, _site("a.test", concurrency=4)), _origin(turns, _site("b.test", concurrency=1))
     assert _ask(turns, 0.0) is first
     assert _ask(turns, 100.0) is None
@@ -63,15 +72,13 @@ def test_a_site_waits_while_another_has_the_only_slot() -> None:
     assert taken in ([first, None], [second, None])
 
 
-def test_other_origins_go_on() -> None:
-    turns = Turns(16)
+def test_other_origins_go_on(turns) -> None:
     first, other = _origin(turns, _site("a.test")), _origin(turns, _site("a.test"), "http://other.example.test:80")
     assert _ask(turns, 0.0) is first
     assert _ask(turns, 0.0) is other
 
 
-def test_an_origin_that_is_shut_is_given_up_by_every_site_at_once() -> None:
-    turns = Turns(16)
+def test_an_origin_that_is_shut_is_given_up_by_every_site_at_once(turns) -> None:
     first, second = _origin(turns, _site("a.test")), _origin(turns, _site("b.test"))
     assert _ask(turns, 0.0) is first
     first.pace.shut_because = "asked to be left alone"

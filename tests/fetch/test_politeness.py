@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trawl_core.fetch.politeness import AddressBudget, OriginPace, backoff_s, parse_http_date, retry_after_s
+from trawl_core.fetch.politeness import OriginPace, backoff_s, parse_http_date, retry_after_s
 
 NOW = datetime(2026, 11, 30, 2, 0, tzinfo=UTC)
 
@@ -176,18 +176,6 @@ def test_no_history_lets_two_requests_come_closer_than_the_delay(history) -> Non
         pace.finished(now, status, "ok" if status else "timeout", latency_s=gap, pause_s=pause)
         assert 2.0 <= pace.spacing_s <= 60.0
         assert pace.in_flight == 0
-
-
-def test_an_address_has_one_budget_for_all_its_origins() -> None:
-    budget = AddressBudget()
-    budget.started("192.0.2.1")
-    budget.started("192.0.2.1")
-    assert not budget.may_start("192.0.2.1", 2)
-    assert budget.may_start("192.0.2.2", 2)
-    budget.finished("192.0.2.1")
-    assert budget.may_start("192.0.2.1", 2)
-    budget.finished("192.0.2.1")
-    assert budget.in_flight == {}
 
 
 def test_retries_back_off_by_doubling_up_to_two_minutes() -> None:

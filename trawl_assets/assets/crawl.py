@@ -22,6 +22,12 @@ class CrawlConfig(dg.Config):
 
     refetch: bool = Field(default=False, description="Fetch everything again although it was fetched today; earlier captures stay.")
     threads: int = Field(default=16, ge=1, le=64, description="Threads that fetch; politeness per site does not depend on it.")
+    processes: int | None = Field(
+        default=None,
+        ge=1,
+        le=64,
+        description="Processes with so many threads each, among which the domains are spread; None: as sites.yaml says.",
+    )
 
 
 @domain_asset("crawl_plan", group="crawl", kinds={"polars", "parquet"})
@@ -47,6 +53,7 @@ def warc_snapshot(context: dg.AssetExecutionContext, config: CrawlConfig, trawl:
         config=trawl.config,
         clock=trawl.clock,
         threads=config.threads,
+        processes=config.processes,
         refetch=config.refetch,
         on_progress=ProgressLog(context.log, trawl.clock),
     )

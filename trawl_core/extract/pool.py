@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from multiprocessing.connection import Connection, Pipe, wait
-from pathlib import Path
+from multiprocessing.connection import Connection, wait
 from types import TracebackType
 from typing import Self
 
+from trawl_core.child import describe_status, start_child
 from trawl_core.clock import Clock, SystemClock
 from trawl_core.errors import ExtractError
 from trawl_core.extract.page import failed_page
@@ -27,7 +26,6 @@ PAGES_PER_WORKER = 500
 JOBS_PER_NEW_WORKER = 8
 START_LIMIT_S = 120.0
 _QUEUED = 2  # the next job waits in the worker, so that it never waits for its parent
-_START = "import sys; from trawl_core.extract.worker import main; main(int(sys.argv[1]))"
 
 
 @dataclass
@@ -94,18 +92,8 @@ class ExtractorPool:
             self._workers.append(self._start())
 
     def _start(self) -> _Worker:
-        ours, theirs = Pipe()
-        root = str(Path(__file__).resolve().parents[2])
-        environ = {**os.environ, "PYTHONPATH": os.pathsep.join([root, *filter(None, [os.environ.get("PYTHONPATH")])])}
-        with theirs:
-            process = subprocess.Popen(
-                [sys.executable, "-P", "-c", _START, str(theirs.fileno())],
-                pass_fds=(theirs.fileno(),),
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.DEVNULL,
-                env=environ,
-            )
-        return _Worker(process, ours, self._clock.monotonic() + START_LIMIT_S)
+        process, connection = start_child("trawl_core.extract.worker")
+        return _Worker(process, connection, self._clock.monotonic() + START_LIMIT_S)
 
     def _hand_out(self, lake: Lake, pending: deque[Job]) -> None:
         # Every worker gets its first job before any gets its second.
@@ -152,7 +140,7 @@ class ExtractorPool:
             job = worker.jobs[0] if worker.jobs else None
             self._drop(worker, pending, finished=1 if job else 0)
             if job:
-                yield _failed(job, "error", f"the extraction process died on this page ({_describe_status(status)})")
+                yield _failed(job, "error", f"the extraction process died on this page ({describe_status(status)})")
             return
         worker.deadline = self._clock.monotonic() + self.page_limit_s
         if message == READY:
@@ -180,7 +168,3 @@ def _end(worker: _Worker) -> None:
 
 def _failed(job: Job, status: str, reason: str) -> Answer:
     return Answer(job.key, failed_page(b"", "application/octet-stream", "other", status, reason))
-
-
-def _describe_status(status: int) -> str:
-    return f"signal {-status}" if status < 0 else f"exit status {status}"

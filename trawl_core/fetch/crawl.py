@@ -8,17 +8,16 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Literal
 
 from trawl_core.clock import Clock, crawl_date
-from trawl_core.errors import PastDateError, TrawlError
-from trawl_core.fetch.browser import Browser
-from trawl_core.fetch.client import HttpClient
-from trawl_core.fetch.engine import Engine
+from trawl_core.errors import PastDateError
 from trawl_core.fetch.guard import Resolver
+from trawl_core.fetch.processes import run_apart
 from trawl_core.fetch.progress import CrawlProgress
-from trawl_core.fetch.resolver import DnsResolver
-from trawl_core.fetch.session import CrawlJob, CrawlOutcome, open_session
-from trawl_core.fetch.signals import finishing_on_signals
+from trawl_core.fetch.run import Assignment, run_here
+from trawl_core.fetch.session import CrawlJob, CrawlOutcome
+from trawl_core.fetch.spread import processes_for, spread
 from trawl_core.lake import Lake, tables
 from trawl_core.lake.layout import Partition
 from trawl_core.lake.tables import Committed, StageResult
@@ -36,6 +35,7 @@ def crawl(
     config: SitesConfig,
     clock: Clock,
     threads: int = 16,
+    processes: int | Literal["auto"] | None = None,
     refetch: bool = False,
     resolver: Resolver | None = None,
     on_progress: Callable[[CrawlProgress], None] | None = None,
@@ -46,6 +46,10 @@ def crawl(
     Called again the same day it resumes, and fetches what the plan still wants; `refetch` begins a new pass. A job of
     an earlier date with archived WARC is a no-op that says so. `stop`, when set, ends the nights with what they have.
     `work` holds the live state. Raises PastDateError when every job is of another day and none has an archive.
+
+    `processes` spreads the domains over so many processes with `threads` each (spread.py); None for what the configuration
+    says. Its `auto` is what is worth while, and this process alone when a resolver is given. With more than one, `clock` and
+    `resolver` must be picklable, and of classes that another process can import; raises UsageError when they are not.
     """
     outcomes: dict[Partition, CrawlOutcome] = {}
     today = []
@@ -57,40 +61,16 @@ def crawl(
     refusals = [outcome.error for outcome in outcomes.values() if isinstance(outcome.error, PastDateError)]
     if refusals and len(refusals) == len(jobs):
         raise refusals[0]
-    if today:
-        resolver = resolver or DnsResolver.of_machine(clock)
-        stop = stop or threading.Event()
-        client = HttpClient(user_agent=config.user_agent, clock=clock, resolver=resolver)
-        wanted = any(job.site.browser != "off" for job in today)
-        browser = Browser(user_agent=config.user_agent, resolver=resolver, clock=clock) if wanted else None
-        try:
-            engine = Engine(
-                client=client,
-                browser=browser,
-                resolver=resolver,
-                clock=clock,
-                threads=threads,
-                domains=len(today),
-                stop=stop,
-                on_progress=on_progress,
-            )
-            sessions = []
-            for job in today:
-                try:
-                    sessions.append(
-                        open_session(job, lake=lake, work=work, config=config, clock=clock, refetch=refetch, turns=engine.turns)
-                    )
-                except TrawlError as error:
-                    outcomes[job.partition] = CrawlOutcome(job.partition, None, error)
-            with finishing_on_signals(stop):
-                engine.run(sessions)
-        finally:
-            client.close()
-            if browser is not None:
-                browser.close()
-        for session in sessions:
-            assert session.outcome is not None
-            outcomes[session.job.partition] = session.outcome
+    processes = processes or config.processes
+    if processes == "auto":
+        processes = processes_for(today) if resolver is None else 1
+    assignment = Assignment(today, lake, work, config, clock, threads, refetch, resolver)
+    shares = spread(today, processes)
+    stop = stop or threading.Event()
+    if len(shares) > 1:
+        outcomes |= run_apart(assignment, shares, stop=stop, on_progress=on_progress)
+    elif shares:
+        outcomes |= run_here(assignment, stop=stop, on_progress=on_progress)
     return {job.partition: outcomes[job.partition] for job in jobs}
 
 

@@ -9,33 +9,39 @@ from __future__ import annotations
 
 import sqlite3
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from contextlib import contextmanager
 from queue import Empty, SimpleQueue
 from typing import TYPE_CHECKING
 
 from trawl_core.clock import Clock
 from trawl_core.errors import TrawlError, explain_os_error
+from trawl_core.fetch.address_slots import AddressSlots
 from trawl_core.fetch.browser import Browser
 from trawl_core.fetch.client import HttpClient
 from trawl_core.fetch.guard import Resolver
+from trawl_core.fetch.opener import Opener
 from trawl_core.fetch.origins import Origin, Turns
 from trawl_core.fetch.progress import CrawlProgress, ProgressMeter
-from trawl_core.fetch.session import own_fault
+from trawl_core.fetch.session import CrawlOutcome, Session, own_fault
 from trawl_core.fetch.state import explain_sqlite_error
 from trawl_core.fetch.work import Result, Task, work
+from trawl_core.lake.layout import Partition
 from trawl_core.urls.normalize import origin_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from trawl_core.fetch.session import Session
+    from trawl_core.fetch.night import Night
 
 _LONGEST_WAIT_S = 0.5
 
 
 class Engine:
-    """Runs the nights of `sessions` to their end; `stop` ends them early, with open exchanges finished."""
+    """Runs the nights that an Opener brings to their end; `stop` ends them early, with open exchanges finished.
+
+    `outcomes` grows as domains end, and `on_outcome` is told of each.
+    """
 
     def __init__(
         self,
@@ -46,10 +52,13 @@ class Engine:
         clock: Clock,
         threads: int,
         domains: int,
+        addresses: AddressSlots,
         stop: threading.Event,
         on_progress: Callable[[CrawlProgress], None] | None,
+        on_outcome: Callable[[CrawlOutcome], None] = lambda outcome: None,
     ) -> None:
-        self.turns = Turns(threads if domains <= 1 else max(1, threads // 2))
+        self.turns = Turns(threads if domains <= 1 else max(1, threads // 2), addresses)
+        self.outcomes: dict[Partition, CrawlOutcome] = {}
         self._client = client
         self._browser = browser
         self._resolver = resolver
@@ -57,27 +66,29 @@ class Engine:
         self._threads = threads
         self._stop = stop
         self._tasks: SimpleQueue[Task | None] = SimpleQueue()
-        self._results: SimpleQueue[Result] = SimpleQueue()
+        # None only wakes the deciding thread.
+        self._results: SimpleQueue[Result | None] = SimpleQueue()
+        self._open: dict[Night, Session] = {}
+        self._on_outcome = on_outcome
         self._workers: list[threading.Thread] = []
         self._in_flight = 0
         # The address whose budget a request under way counts against.
         self._charged: dict[Task, str] = {}
         self._meter = ProgressMeter(clock, on_progress)
 
-    def run(self, sessions: Sequence[Session]) -> None:
-        """Every session is finished or failed when this returns."""
-        self._open = {session.night: session for session in sessions}
+    def run(self, opener: Opener) -> None:
+        """Every night that `opener` brings has its outcome when this returns."""
+        self._opener = opener
+        opener.start(lambda: self._results.put(None))
         try:
-            for session in sessions:
-                with self._guard(session):
-                    session.night.wake_all()
-            while self._open:
+            while self._open or opener.is_busy:
                 self._turn()
         finally:
-            broken_off = list(self._open.values())
             # Only when something unforeseen ended the loop; the next call takes up what was durable.
+            broken_off = list(self._open.values())
             for session in broken_off:
-                self._fail(session, TrawlError(f"crawling {session.job.site.domain}: the run was broken off. Run the same command again."))
+                self._fail(session, _broken_off(session))
+            opener.close(_broken_off)
             for _ in self._workers:
                 self._tasks.put(None)
             # A second Control-C acts at once: exchanges under way end with the process.
@@ -85,6 +96,7 @@ class Engine:
                 worker.join()
 
     def _turn(self) -> None:
+        self._admit()
         now = self._clock.monotonic()
         if self._stop.is_set():
             for session in self._open.values():
@@ -101,6 +113,16 @@ class Engine:
         if self._open:
             self._take_results(self._patience(now))
             self._meter.tell(self._open.values(), self._in_flight)
+
+    def _admit(self) -> None:
+        """Begin the nights that were opened meanwhile."""
+        for opened in self._opener.take():
+            if isinstance(opened, CrawlOutcome):
+                self._note(opened)
+                continue
+            self._open[opened.night] = opened
+            with self._guard(opened):
+                opened.night.wake_all()
 
     def _give_work(self, now: float) -> None:
         while self._in_flight < self._threads:
@@ -134,12 +156,16 @@ class Engine:
 
     def _take_results(self, patience_s: float) -> None:
         try:
-            result = self._results.get(timeout=patience_s) if self._in_flight else self._idle(patience_s)
+            # While nights are being opened real time passes, which a clock of a test does not know of.
+            result = self._results.get(timeout=patience_s) if self._in_flight or self._opener.is_busy else self._idle(patience_s)
         except Empty:
             return
-        while result is not None:
-            self._ended(result)
-            result = None if self._results.empty() else self._results.get()
+        while True:
+            if result is not None:
+                self._ended(result)
+            if self._results.empty():
+                return
+            result = self._results.get()
 
     def _idle(self, patience_s: float) -> None:
         self._clock.sleep(patience_s)
@@ -176,7 +202,9 @@ class Engine:
             if session.night.is_over:
                 with self._guard(session):
                     session.finish()
-                self._open.pop(session.night, None)
+                if self._open.pop(session.night, None) is not None:
+                    self._meter.ended(session)
+                    self._note(session.outcome)
 
     def _patience(self, now: float) -> float:
         """Seconds until something is due without a result."""
@@ -212,6 +240,17 @@ class Engine:
     def _fail(self, session: Session, error: TrawlError) -> None:
         self._open.pop(session.night, None)
         session.fail(error)
+        self._meter.ended(session)
+        self._note(session.outcome)
+
+    def _note(self, outcome: CrawlOutcome | None) -> None:
+        assert outcome is not None
+        self.outcomes[outcome.partition] = outcome
+        self._on_outcome(outcome)
+
+
+def _broken_off(session: Session) -> TrawlError:
+    return TrawlError(f"crawling {session.job.site.domain}: the run was broken off. Run the same command again.")
 
 
 def _seconds(milliseconds: float | None) -> float | None:

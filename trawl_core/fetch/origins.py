@@ -14,8 +14,9 @@ from dataclasses import dataclass, field
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
+from trawl_core.fetch.address_slots import POLL_S, AddressSlots
 from trawl_core.fetch.frontier import Leased
-from trawl_core.fetch.politeness import AddressBudget, OriginPace
+from trawl_core.fetch.politeness import OriginPace
 from trawl_core.fetch.robots_cache import Robots
 from trawl_core.sites import Site
 
@@ -64,11 +65,11 @@ class Origin:
 
 
 class Turns:
-    """The queue. `share` bounds the requests under way for one domain while others have work too."""
+    """The queue. `share` bounds the requests under way for one domain while others have work too, `addresses` those at one address."""
 
-    def __init__(self, share: int) -> None:
+    def __init__(self, share: int, addresses: AddressSlots) -> None:
         self.share = share
-        self.addresses = AddressBudget()
+        self.addresses = addresses
         # At one moment the one whose last turn is longest ago comes first.
         self._heap: list[tuple[float, int, int, Origin]] = []
         self._order = count()
@@ -84,12 +85,12 @@ class Turns:
             pace.tighten(site)
         return pace
 
-    def enter(self, origin: Origin) -> None:
+    def enter(self, origin: Origin, not_before: float = -math.inf) -> None:
         """Let an origin stand in the queue; no effect when it stands there."""
         if not origin.queued:
             origin.queued = True
             # One that was given up is asked nothing more: its URLs are put off at once.
-            at = -math.inf if origin.given_up else origin.pace.next_at
+            at = -math.inf if origin.given_up else max(origin.pace.next_at, not_before)
             heapq.heappush(self._heap, (at, origin.last_turn, next(self._order), origin))
 
     def next_at(self) -> float | None:
@@ -98,6 +99,7 @@ class Turns:
 
     def take(self, now: float) -> Origin | None:
         """The next origin that may be asked now; it leaves the queue."""
+        self.addresses.settle()
         while self._heap and self._heap[0][0] <= now:
             origin = heapq.heappop(self._heap)[-1]
             origin.queued = False
@@ -110,7 +112,11 @@ class Turns:
             elif origin.night.in_flight >= self.share:
                 self._parked[origin.night].append(origin)
             elif origin.address is not None and not self.addresses.may_start(origin.address, origin.night.site.host_concurrency):
-                self._parked[origin.address].append(origin)
+                if self.addresses.ours(origin.address) < origin.night.site.host_concurrency:
+                    # Another process has the slots, and tells nobody when it is done.
+                    self.enter(origin, now + POLL_S)
+                else:
+                    self._parked[origin.address].append(origin)
             else:
                 origin.last_turn = next(self._order)
                 return origin

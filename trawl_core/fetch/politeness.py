@@ -10,7 +10,7 @@ section 10.2.3) closes the origin until it has passed.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 
@@ -131,23 +131,3 @@ class OriginPace:
             self.next_at = max(self.next_at, now + min(self.latency_s / 2, self.max_delay_s))
         if pause_s is not None:
             self.next_at = max(self.next_at, now + pause_s)
-
-
-@dataclass
-class AddressBudget:
-    """Requests under way per resolved address, over all origins of the run that lead to it."""
-
-    in_flight: dict[str, int] = field(default_factory=dict)
-
-    def may_start(self, address: str, limit: int) -> bool:
-        return self.in_flight.get(address, 0) < limit
-
-    def started(self, address: str) -> None:
-        self.in_flight[address] = self.in_flight.get(address, 0) + 1
-
-    def finished(self, address: str) -> None:
-        left = self.in_flight.get(address, 0) - 1
-        if left > 0:
-            self.in_flight[address] = left
-        else:
-            self.in_flight.pop(address, None)
