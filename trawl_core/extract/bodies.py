@@ -31,6 +31,10 @@ _COLUMNS = (
 )
 
 
+# Records of imported files that hold a document without an HTTP head.
+_NOT_BY_HTTP = ("resource", "conversion")
+
+
 @dataclass(frozen=True)
 class Body:
     """`document` has no content coding any more; `content_type` is the header as sent; `fault` says why it is not whole."""
@@ -41,9 +45,12 @@ class Body:
 
 
 def captures_with_body(lake: Lake, partition: Partition) -> list[dict[str, Any]]:
-    """Captures of pages that carry a body or confirm an earlier one, whatever their status but redirects, by URL and time."""
+    """Captures of pages that carry a body or confirm an earlier one, whatever their status but redirects, by URL and time.
+
+    An imported document that did not come by HTTP has no status; here it counts as a page that was served.
+    """
     rows = tables.read(lake, "captures", partition, _COLUMNS).to_pylist()
-    kept = [row for row in rows if _has_body(row)]
+    kept = [row if row["warc_type"] not in _NOT_BY_HTTP else {**row, "fetch_status": 200} for row in rows if _has_body(row)]
     return sorted(kept, key=lambda row: (row["url"], row["fetch_time"], row["capture_id"]))
 
 
@@ -81,13 +88,18 @@ def read_body(lake: Lake, capture: Mapping[str, Any], max_decoded_bytes: int) ->
     if not record.payload:
         return None
     document, fault = decode_content(record.payload, record.header("Content-Encoding"), max_decoded_bytes)
-    return Body(document, record.header("Content-Type"), fault)
+    content_type = record.field("Content-Type") if record.warc_type in _NOT_BY_HTTP else record.header("Content-Type")
+    return Body(document, content_type, fault)
 
 
 def _has_body(row: Mapping[str, Any]) -> bool:
     status = row["fetch_status"]
+    if row["kind"] == "page" and row["warc_type"] in _NOT_BY_HTTP:
+        return bool(row["payload_bytes"])
     if row["kind"] != "page" or row["warc_type"] is None or status is None:
         return False
     if 300 <= status < 400 and status != 304:
         return False
-    return row["warc_type"] == "revisit" or (status != 304 and bool(row["payload_bytes"]))
+    if row["warc_type"] == "revisit":
+        return row["refers_to_warc_filename"] is not None  # an imported one may refer to what is archived elsewhere
+    return status != 304 and bool(row["payload_bytes"])
