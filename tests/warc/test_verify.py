@@ -71,9 +71,10 @@ def test_a_sound_archive_has_no_problem(sound):
     assert problems_of(first) == []
     assert problems_of(first, dates=[date(2026, 11, 30)]) == []
     assert problems_of(first, domains=["other.example.org"]) == []
+    sizes = [night.lake.size(night.warc_names[0]) for night in (first, second)]
     steps = []
     verify(second.lake, progress=lambda done, total: steps.append((done, total)))
-    assert steps == [(0, 2), (1, 2), (2, 2)]
+    assert steps == [(0, sum(sizes)), (sizes[0], sum(sizes)), (sum(sizes), sum(sizes))]
 
 
 def test_a_flipped_byte_is_found_and_hides_nothing_behind_it(sound):
@@ -96,6 +97,7 @@ def test_a_cut_file_is_found(sound):
     found = problems_of(first)
     assert any("the file ends after" in problem for problem in found)
     assert any("its metadata record can't be read" in problem for problem in found)
+    assert any("no record of that id in the file names it back" in problem for problem in found)
 
 
 def test_a_changed_body_is_found_by_its_digests(sound):

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import BinaryIO, Protocol
 
 from isal import igzip_lib, isal_zlib
 
 _CHUNK = 1 << 18  # unused_data copies what is left of it for every member
+_MAGIC = b"\x1f\x8b\x08"
+_VERSION = b"WARC/"
+_PEEK = 4096
 
 
 class _Readable(Protocol):
@@ -85,3 +88,34 @@ def read_members(file: _Readable) -> Iterator[Member]:
         length = consumed - len(buffered)
         yield Member(offset, length, b"".join(parts))
         offset += length
+
+
+def find_member(file: BinaryIO, start: int) -> int | None:
+    """Where the next gzip member with a WARC record begins at or behind `start`; None when there is none.
+
+    This is how reading goes on behind damage: a member begins with its magic, and what it holds with the format's version.
+    """
+    position = start
+    while True:
+        file.seek(position)
+        window = file.read(_CHUNK)
+        at = window.find(_MAGIC)
+        while at >= 0:
+            if _holds_record(window[at : at + _PEEK] if at + _PEEK <= len(window) else _read_at(file, position + at, _PEEK)):
+                return position + at
+            at = window.find(_MAGIC, at + 1)
+        if len(window) <= len(_MAGIC):
+            return None
+        position += len(window) - len(_MAGIC) + 1
+
+
+def _read_at(file: BinaryIO, position: int, size: int) -> bytes:
+    file.seek(position)
+    return file.read(size)
+
+
+def _holds_record(member: bytes) -> bool:
+    try:
+        return isal_zlib.decompressobj(wbits=31).decompress(member, len(_VERSION)) == _VERSION
+    except igzip_lib.IsalError:
+        return False

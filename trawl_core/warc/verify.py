@@ -1,38 +1,47 @@
 """`trawl verify`: the archive proved against itself, the captures, and the tables that lead back to it.
 
-Each WARC file is streamed once; revisit targets and page bodies in it need no second read. Problems are found, never
-repaired.
+Each WARC file is read once, in stretches by as many processes as there are cores; revisit targets and page bodies in it need
+no second read. Problems are found, never repaired.
 """
 
 from __future__ import annotations
 
-import hashlib
+import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import date
+from itertools import chain, pairwise
 from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from trawl_core.errors import LakeError, WarcError
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.warc import format as warc
-from trawl_core.warc.integrity import faults_of, payload_sha1
-from trawl_core.warc.members import MemberFault, read_members
-from trawl_core.warc.reader import read_payload
-from trawl_core.warc.record import Record, RecordFault, explain, parse_record
+from trawl_core.warc.imported import is_imported
+from trawl_core.warc.known import KnownRecords, Place, place_of
+from trawl_core.warc.scan import Pairs, Scan, Seen, Stretch, scan, scan_record
+from trawl_core.warc.scan_pool import scan_in_order
+from trawl_core.warc.verify_imported import imported_faults, imported_in, imported_sizes, imported_stretches
+from trawl_core.warc.verify_pages import OF_PAGES, verify_pages
 
-_WITHOUT_ROW = ("warcinfo", "request", "metadata", "continuation", "conversion")
+STRETCH_BYTES = 32 << 20
+_WORTH_PROCESSES_BYTES = 48 << 20
 # Columns of captures that lead to a record beside the capture's own, and that record's type.
 _BESIDE = {"request": "request", "metadata": "metadata", "rendered": "conversion"}
-_OF_PAGES = ("page_blocks", "structured_data", "fingerprints", "chunks")
 _CAPTURES = [
     "capture_id", "warc_type", "url", "fetch_time", "fetch_status", "content_digest", "content_truncated",
     "warc_filename", "warc_record_offset", "warc_record_length", "request_offset", "request_length", "metadata_offset",
     "metadata_length", "payload_sha256", "block_digest", "revisit_profile", "refers_to_id", "refers_to_warc_filename",
     "refers_to_warc_offset", "refers_to_warc_length", "rendered_offset", "rendered_length",
 ]  # fmt: skip
-_PAGES = ["capture_id", "body_capture_id", "warc_filename", "warc_record_offset", "warc_record_length"]
-
-Place = tuple[str, int, int]
+_REVISITS = [
+    "capture_id", "warc_type", "warc_filename", "warc_record_offset", "warc_record_length", "content_digest", "refers_to_id",
+    "refers_to_warc_filename", "refers_to_warc_offset", "refers_to_warc_length",
+]  # fmt: skip
+_BATCH_ROWS = 5_000
 
 
 @dataclass(frozen=True)
@@ -46,41 +55,25 @@ class Problem:
         return f"{self.where}: {self.what}"
 
 
-@dataclass(frozen=True)
-class _Seen:
-    """What is remembered of a record that holds or confirms a body. `sha256` is that of a response's payload, None for others.
-
-    A conversion has the `capture_id` of the capture that was rendered.
-    """
-
-    capture_id: str | None
-    warc_type: str
-    sha1: str | None
-    sha256: str | None
-
-
-@dataclass
-class _Domain:
-    """Records and companions of one domain met so far, by place; earlier dates come first."""
-
-    records: dict[Place, _Seen | None] = field(default_factory=dict)
-    companions: dict[Place, str] = field(default_factory=dict)
-
-
 def verify(
     lake: Lake,
     dates: Collection[date] | None = None,
     domains: Collection[str] | None = None,
     progress: Callable[[int, int], None] | None = None,
+    *,
+    readers: int | None = None,
+    stretch_bytes: int = STRETCH_BYTES,
 ) -> list[Problem]:
     """Every problem of the partitions of `dates` × `domains` (None: all), in the order of domain, date and place.
 
-    `progress(done, total)` is called for each partition. Memory: one record and a few words per capture of one domain.
+    `progress(done, total)` is called with the bytes of WARC read so far. `readers` are processes; None means one a core where there is
+    enough to read, else this one. Memory: a few records and a stretch's findings a process, one night's captures as Arrow, and a few words
+    per capture of one domain.
     """
     partitions = sorted(
         {
             partition
-            for table in ("warc", "captures", "pages", *_OF_PAGES)
+            for table in ("warc", "captures", "pages", *OF_PAGES)
             for partition in lake.partitions(table)
             if partition.domain is not None
             and (dates is None or partition.crawl_date in dates)
@@ -88,220 +81,275 @@ def verify(
         },
         key=lambda partition: (partition.domain, partition.crawl_date),
     )
-    problems: list[Problem] = []
-    current: str | None = None
-    met = _Domain()
-    for done, partition in enumerate(partitions):
-        if progress:
-            progress(done, len(partitions))
-        if partition.domain != current:
-            current, met = partition.domain, _Domain()
-        problems += _verify_partition(lake, partition, met)
+    files = {partition: [(name, lake.size(name) or 0) for name in lake.files(lake.warc_folder(partition))] for partition in partitions}
+    imported = list(imported_in(lake, partitions))
+    total = sum(size for entries in (*files.values(), imported_sizes(lake, imported)) for _, size in entries)
+    if readers is None:
+        readers = len(os.sched_getaffinity(0)) if lake.is_local and total > _WORTH_PROCESSES_BYTES else 1
     if progress:
-        progress(len(partitions), len(partitions))
+        progress(0, total)
+    ours = (
+        stretch
+        for partition, entries in files.items()
+        for name, size in entries
+        for stretch in _stretches(lake, partition, name, size, stretch_bytes)
+    )
+    stretches = chain(ours, imported_stretches(lake, imported))
+    scans = _Scans(lake, stretches, readers, lambda done: progress(done, total) if progress else None)
+    problems: list[Problem] = []
+    known = KnownRecords(lake)
+    try:
+        for number, partition in enumerate(partitions):
+            if number and partition.domain != partitions[number - 1].domain:
+                known = KnownRecords(lake)
+            problems += _verify_partition(lake, partition, [name for name, _ in files[partition]], scans, known)
+        for one in imported:
+            problems += (Problem(where, what) for where, what in imported_faults(lake, one, scans.of))
+    finally:
+        scans.close()
     return problems
 
 
-def _verify_partition(lake: Lake, partition: Partition, met: _Domain) -> Iterator[Problem]:
-    met.companions.clear()
+def _stretches(lake: Lake, partition: Partition, name: str, size: int, stretch_bytes: int) -> Iterator[Stretch]:
+    """The file in pieces of about `stretch_bytes` that begin at records of captures; whole where none is known."""
+    if name.endswith(warc.OPEN_SUFFIX):
+        return
+    cuts = [0]
+    if size > stretch_bytes:
+        for offset in sorted(_offsets(lake, partition, name)):
+            if cuts[-1] + stretch_bytes <= offset < size:
+                cuts.append(offset)
+    yield from (Stretch(name, start, end) for start, end in pairwise([*cuts, max(size, 1)]))
+
+
+def _offsets(lake: Lake, partition: Partition, name: str) -> list[int]:
     try:
-        rows = tables.read(lake, "captures", partition, _CAPTURES).to_pylist()
+        captures = tables.read(lake, "captures", partition, ["warc_filename", "warc_record_offset"])
+    except LakeError:
+        return []  # named where the partition is verified
+    found = captures.filter(pc.equal(captures["warc_filename"], name))["warc_record_offset"]
+    return found.drop_null().to_pylist()
+
+
+class _Scans:
+    """What was found in the stretches, file by file, in the order in which the files are asked for."""
+
+    def __init__(self, lake: Lake, stretches: Iterator[Stretch], readers: int, read: Callable[[int], None]) -> None:
+        self._lake = lake
+        self._found = scan_in_order(lake, stretches, readers)
+        self._ahead = next(self._found, None)
+        self._read = read
+        self._bytes = 0
+
+    def of(self, name: str) -> Iterator[tuple[Stretch, Scan]]:
+        reached = 0
+        while self._ahead is not None and self._ahead[0].name == name:
+            stretch, found = self._ahead
+            if reached > stretch.start and found.died is None:
+                # No record begins where captures say so, and the stretch was cut there.
+                stretch = Stretch(name, min(reached, stretch.end), stretch.end)
+                found = scan(self._lake, stretch)
+            reached = found.end
+            yield stretch, found
+            self._ahead = next(self._found, None)
+            self._bytes += stretch.end - stretch.start
+            self._read(self._bytes)
+
+    def close(self) -> None:
+        self._found.close()
+
+
+def _verify_partition(lake: Lake, partition: Partition, names: list[str], scans: _Scans, known: KnownRecords) -> Iterator[Problem]:
+    try:
+        captures = tables.read(lake, "captures", partition, _CAPTURES)
     except LakeError as error:
         yield Problem(lake.table_name("captures", partition), str(error))
-        return
-    by_place = {_place(row, "warc_filename", "warc_record"): row for row in rows if row["warc_filename"] is not None}
-    for name in lake.files(lake.warc_folder(partition)):
+        captures = None
+    compared = np.zeros(captures.num_rows if captures is not None else 0, dtype=bool)
+    for name in names:
         if name.endswith(warc.OPEN_SUFFIX):
             yield Problem(name, "it is not sealed: a crawl is writing it now, or died; `trawl repair` finishes what a dead one left")
-        else:
-            yield from _verify_file(lake, name, by_place, met)
-    yield from _verify_captures(lake, partition, rows, met)
-    yield from _verify_pages(lake, partition, {row["capture_id"]: row["payload_sha256"] for row in rows}, met)
-
-
-def _verify_file(lake: Lake, name: str, by_place: Mapping[Place, Mapping[str, Any]], met: _Domain) -> Iterator[Problem]:
-    first = True
-    try:
-        with lake.open(name) as file:
-            for member in read_members(file):
-                where = f"{name} at byte {member.offset}"
-                try:
-                    record = parse_record(member.data, name, member.offset, member.length)
-                except RecordFault as error:
-                    yield Problem(where, str(error))
-                    continue
-                if first and record.warc_type != "warcinfo":
-                    yield Problem(where, f"the file begins with a {record.warc_type}, not with warcinfo")
-                first = False
-                yield from _verify_record(record, where, by_place, met)
-    except MemberFault as error:
-        yield Problem(f"{name} at byte {error.offset}", error.fault)
-    except (LakeError, OSError) as error:
-        yield Problem(name, str(error))
-
-
-def _verify_record(record: Record, where: str, by_place: Mapping[Place, Mapping[str, Any]], met: _Domain) -> Iterator[Problem]:
-    yield from (Problem(where, fault) for fault in faults_of(record))
-    place = (record.filename, record.offset, record.length)
-    if record.warc_type in _WITHOUT_ROW:
-        met.companions[place] = record.warc_type
-        if record.warc_type == "conversion":
-            met.records[place] = _remember(record)
+            continue
+        rows, pairs = _RowsOfFile(captures, name), Pairs()
+        for stretch, found in scans.of(name):
+            yield from _verify_stretch(lake, partition, stretch, found, rows, known)
+            for (own, other), (offset, kind) in found.pairs.items():
+                pairs.meet(own, other, offset, kind)
+        yield from (Problem(f"{name} at byte {offset}", fault) for offset, fault in pairs.faults())
+        compared[rows.compared] = True
+    if captures is None:
         return
-    seen = met.records[place] = _remember(record)
-    row = by_place.get(place)
-    if row is None:
-        yield Problem(where, f"the {record.warc_type} of {record.target_uri} has no row in captures")
+    yield from _verify_captures(lake, partition, captures, compared, known)
+    for where, what in verify_pages(lake, partition, captures, known):
+        yield Problem(where, what)
+
+
+class _RowsOfFile:
+    """The rows of `captures` (None: they can't be read) that lead into a file, by place; `compared` are those that were taken."""
+
+    def __init__(self, captures: pa.Table | None, name: str) -> None:
+        self.are_known = captures is not None
+        self.compared: list[int] = []
+        if captures is None:
+            return
+        indices = np.flatnonzero(pc.fill_null(pc.equal(captures["warc_filename"], name), False).to_numpy())
+        offsets = pc.fill_null(captures["warc_record_offset"], -1).to_numpy()[indices]
+        order = np.argsort(offsets, kind="stable")
+        self._indices, self._offsets, self._captures = indices[order], offsets[order], captures
+
+    def of(self, stretch: Stretch) -> dict[tuple[int, int], tuple[int, dict[str, Any]]]:
+        """(offset, length) → (row number, row)."""
+        if not self.are_known:
+            return {}
+        first, last = np.searchsorted(self._offsets, [stretch.start, stretch.end])
+        chosen = self._indices[first:last]
+        rows = self._captures.take(pa.array(chosen)).to_pylist()
+        return {(row["warc_record_offset"], row["warc_record_length"]): (int(index), row) for index, row in zip(chosen, rows, strict=True)}
+
+
+def _verify_stretch(
+    lake: Lake, partition: Partition, stretch: Stretch, found: Scan, rows: _RowsOfFile, known: KnownRecords
+) -> Iterator[Problem]:
+    name = stretch.name
+    if found.died is not None:
+        known.leave_out(name, stretch.start, stretch.end)
+        yield Problem(name, f"{found.died}: nothing in them was checked. Where memory is short, run it again alone")
         return
-    for column, stated, found in _compare(row, record, seen):
-        yield Problem(where, f"captures.{column} of {row['capture_id']} is {stated}, the record has {found}")
+    yield from (Problem(f"{name} at byte {offset}", fault) for offset, fault in found.faults)
+    of_place = rows.of(stretch)
+    beside = set(found.beside)
+    for seen in found.records:
+        known.add(name, seen)
+        if seen.warc_type == "conversion" or not rows.are_known:
+            continue
+        number, row = of_place.get((seen.offset, seen.length), (None, None))
+        if row is None:
+            yield Problem(f"{name} at byte {seen.offset}", f"the {seen.warc_type} of {seen.target_uri} has no row in captures")
+            continue
+        rows.compared.append(number)
+        yield from _compare(row, name, seen)
+        yield from _verify_beside(lake, partition, row, beside)
 
 
-def _compare(row: Mapping[str, Any], record: Record, seen: _Seen) -> Iterator[tuple[str, Any, Any]]:
-    """(column, what captures says, what the record says) where the two differ."""
+def _compare(row: Mapping[str, Any], name: str, seen: Seen) -> Iterator[Problem]:
+    """Where captures and the record differ."""
+    for column, stated, found in _of_imported(row, seen) if is_imported(name) else _of_ours(row, seen):
+        if stated != found:
+            yield Problem(f"{name} at byte {seen.offset}", f"captures.{column} of {row['capture_id']} is {stated}, the record has {found}")
+
+
+def _of_imported(row: Mapping[str, Any], seen: Seen) -> list[tuple[str, Any, Any]]:
+    """What an import computed; what it read out of odd spellings is its own."""
+    pairs = [("warc_type", row["warc_type"], seen.warc_type), ("block_digest", row["block_digest"], seen.block_sha1)]
+    if seen.warc_type != "revisit":
+        pairs += [("payload_sha256", row["payload_sha256"], seen.sha256), ("content_digest", row["content_digest"], seen.sha1)]
+    return pairs
+
+
+def _of_ours(row: Mapping[str, Any], seen: Seen) -> list[tuple[str, Any, Any]]:
     pairs = [
         ("capture_id", row["capture_id"], seen.capture_id),
-        ("warc_type", row["warc_type"], record.warc_type),
-        ("url", warc.target_uri(row["url"]), record.target_uri),
-        ("fetch_time", row["fetch_time"], record.date),
-        ("content_truncated", row["content_truncated"], record.truncated),
-        ("block_digest", row["block_digest"], warc.sha1_base32(record.block)),
+        ("warc_type", row["warc_type"], seen.warc_type),
+        ("url", warc.target_uri(row["url"]), seen.target_uri),
+        ("fetch_time", row["fetch_time"], seen.date),
+        ("block_digest", row["block_digest"], seen.block_sha1),
     ]
-    if record.block:
-        pairs.append(("fetch_status", row["fetch_status"], record.status))
-    if record.warc_type == "response":
+    if seen.has_block:
+        pairs.append(("fetch_status", row["fetch_status"], seen.status))
+    if seen.warc_type == "response":
+        pairs.append(("content_truncated", row["content_truncated"], seen.truncated))
         pairs.append(("payload_sha256", row["payload_sha256"], seen.sha256))
         pairs.append(("content_digest", row["content_digest"], seen.sha1))
     else:
-        pairs.append(("revisit_profile", row["revisit_profile"], (record.field("WARC-Profile") or "").rsplit("/", 1)[-1]))
-        pairs.append(("refers_to_id", row["refers_to_id"], warc.capture_id_of(record.field("WARC-Refers-To"))))
-        pairs = [pair for pair in pairs if pair[0] != "content_truncated"]
-    return (pair for pair in pairs if pair[1] != pair[2])
+        pairs.append(("revisit_profile", row["revisit_profile"], seen.profile or ""))
+        pairs.append(("refers_to_id", row["refers_to_id"], seen.refers_to_id))
+    return pairs
 
 
-def _verify_captures(lake: Lake, partition: Partition, rows: list[dict[str, Any]], met: _Domain) -> Iterator[Problem]:
-    # Records first: what a revisit refers to is then known, or reported as unreadable once, by its own row.
-    for name, row in _named(partition, rows):
-        if row["warc_filename"] is not None and (place := _place(row, "warc_filename", "warc_record")) not in met.records:
-            # Behind a damaged member the stream could not go on, while a range read still can.
-            yield from _verify_by_range(lake, place, name, row, met)
-    seen_ids: set[str] = set()
-    for name, row in _named(partition, rows):
-        if row["capture_id"] in seen_ids:
-            yield Problem(name, "the capture_id stands twice")
-        seen_ids.add(row["capture_id"])
-        if (row["warc_filename"] is None) != (row["warc_type"] is None):
-            yield Problem(name, f"warc_type is {row['warc_type']}, warc_filename is {row['warc_filename']}: one needs the other")
-        if row["warc_filename"] is None:
+def _verify_beside(lake: Lake, partition: Partition, row: Mapping[str, Any], beside: set[tuple[int, int, str]]) -> Iterator[Problem]:
+    """The request, metadata and conversion of a row; `beside` are those that were met near its record."""
+    for column, kind in _BESIDE.items():
+        offset, length = row[f"{column}_offset"], row[f"{column}_length"]
+        if offset is None or (offset, length, kind) in beside:
             continue
-        is_readable = met.records.get(_place(row, "warc_filename", "warc_record")) is not None
-        for column, kind in _BESIDE.items():
-            companion = (row["warc_filename"], row[f"{column}_offset"], row[f"{column}_length"])
-            if is_readable and companion[1] is not None and met.companions.get(companion) != kind:
-                yield from _verify_companion(lake, companion, kind, name)
-        if row["warc_type"] == "revisit":
-            yield from _verify_revisit(lake, row, name, met)
+        where = _named(partition, row)
+        try:
+            found = scan_record(lake, row["warc_filename"], offset, length)
+        except WarcError as error:
+            yield Problem(where, f"its {kind} record can't be read: {error}")
+            continue
+        is_kind = next((entry[2] for entry in found.beside), None) or found.records[0].warc_type
+        if is_kind != kind:
+            yield Problem(where, f"its {kind} record is a {is_kind}")
+        yield from (Problem(f"{row['warc_filename']} at byte {offset}", fault) for offset, fault in found.faults)
 
 
-def _named(partition: Partition, rows: list[dict[str, Any]]) -> Iterator[tuple[str, dict[str, Any]]]:
-    return ((f"captures {partition.crawl_date} {partition.domain} {row['capture_id']}", row) for row in rows)
+def _named(partition: Partition, row: Mapping[str, Any]) -> str:
+    return f"captures {partition.crawl_date} {partition.domain} {row['capture_id']}"
 
 
-def _verify_by_range(lake: Lake, place: Place, where: str, row: Mapping[str, Any], met: _Domain) -> Iterator[Problem]:
-    try:
-        record = read_payload(lake, *place)
-    except WarcError as error:
-        met.records[place] = None
-        yield Problem(where, f"its record can't be read: {error}")
+def _verify_captures(lake: Lake, partition: Partition, captures: pa.Table, compared: np.ndarray, known: KnownRecords) -> Iterator[Problem]:
+    # Records first: what a revisit refers to is then known, or reported as unreadable once, by its own row.
+    with_file = pc.is_valid(captures["warc_filename"]).to_numpy()
+    for row in _rows(captures.take(pa.array(np.flatnonzero(with_file & ~compared)))):
+        yield from _verify_by_range(lake, partition, row, known)
+    for value in pc.value_counts(captures["capture_id"]).to_pylist() if captures.num_rows else ():
+        if value["counts"] > 1:
+            yield Problem(_named(partition, {"capture_id": value["values"]}), "the capture_id stands twice")
+    for row in _rows(captures.select(_REVISITS)):
+        if (row["warc_filename"] is None) != (row["warc_type"] is None):
+            what = f"warc_type is {row['warc_type']}, warc_filename is {row['warc_filename']}: one needs the other"
+            yield Problem(_named(partition, row), what)
+        if row["warc_filename"] is not None and row["warc_type"] == "revisit":
+            yield from (Problem(_named(partition, row), what) for what in _revisit_faults(row, known))
+
+
+def _rows(table: pa.Table) -> Iterator[dict[str, Any]]:
+    for batch in table.to_batches(max_chunksize=_BATCH_ROWS):
+        yield from batch.to_pylist()
+
+
+def _verify_by_range(lake: Lake, partition: Partition, row: Mapping[str, Any], known: KnownRecords) -> Iterator[Problem]:
+    """A row whose record was not met in a stream: it lies in another file, or no member has its place."""
+    place: Place = place_of(row, "warc_filename", "warc_record")
+    if known.is_left_out(place):
         return
-    yield from _verify_record(record, f"{record.filename} at byte {record.offset}", {place: row}, met)
-
-
-def _verify_companion(lake: Lake, place: Place, kind: str, where: str) -> Iterator[Problem]:
     try:
-        record = read_payload(lake, *place)
+        found = scan_record(lake, *place)
     except WarcError as error:
-        yield Problem(where, f"its {kind} record can't be read: {error}")
+        known.add_unreadable(place)
+        yield Problem(_named(partition, row), f"its record can't be read: {error}")
         return
-    if record.warc_type != kind:
-        yield Problem(where, f"its {kind} record is a {record.warc_type}")
-    yield from (Problem(f"{record.filename} at byte {record.offset}", fault) for fault in faults_of(record))
+    name = place[0]
+    yield from (Problem(f"{name} at byte {offset}", fault) for offset, fault in found.faults)
+    for seen in found.records:
+        known.add(name, seen)
+        yield from _compare(row, name, seen)
+    for _, _, kind in found.beside:
+        yield Problem(_named(partition, row), f"its record is a {kind}")
+    yield from _verify_beside(lake, partition, row, set())
 
 
-def _verify_revisit(lake: Lake, row: Mapping[str, Any], where: str, met: _Domain) -> Iterator[Problem]:
-    place = _place(row, "refers_to_warc_filename", "refers_to_warc")
+def _revisit_faults(row: Mapping[str, Any], known: KnownRecords) -> Iterator[str]:
+    place = place_of(row, "refers_to_warc_filename", "refers_to_warc")
+    by_others = is_imported(row["warc_filename"])
     if None in place:
-        yield Problem(where, "the revisit does not say where its payload lies")
+        if by_others:
+            return  # what it refers to was not in the files that were imported, which the import told
+        yield "the revisit does not say where its payload lies"
         return
     try:
-        target = _look_up(lake, place, met)
+        target = known.look_up(place)
     except WarcError as error:
-        yield Problem(where, f"the record it refers to can't be read: {error}")
+        yield f"the record it refers to can't be read: {error}"
         return
     if target is None:
         return  # reported with the target itself
-    if target.warc_type != "response":
-        yield Problem(where, f"it refers to a {target.warc_type}, which holds no payload")
-    if target.capture_id != row["refers_to_id"]:
-        yield Problem(where, f"it refers to {row['refers_to_id']}, the record there is {target.capture_id}")
-    if target.sha1 != row["content_digest"]:
-        yield Problem(where, f"its payload digest is {row['content_digest']}, that of the record it refers to {target.sha1}")
-
-
-def _verify_pages(lake: Lake, partition: Partition, sha256_of: Mapping[str, str | None], met: _Domain) -> Iterator[Problem]:
-    """`sha256_of` maps the partition's capture ids to captures.payload_sha256."""
-    try:
-        pages = tables.read(lake, "pages", partition, _PAGES).to_pylist()
-    except LakeError as error:
-        yield Problem(lake.table_name("pages", partition), str(error))
+    if target.warc_type != "response" and not (by_others and target.warc_type == "resource"):
+        yield f"it refers to a {target.warc_type}, which holds no payload"
+    if by_others:
         return
-    for page in pages:
-        where = f"pages {partition.crawl_date} {partition.domain} {page['capture_id']}"
-        if page["capture_id"] not in sha256_of:
-            yield Problem(where, "its capture_id is not in captures")
-        place = _place(page, "warc_filename", "warc_record")
-        if None in place:
-            yield Problem(where, "it does not lead to a record")
-            continue
-        try:
-            body = _look_up(lake, place, met)
-        except WarcError as error:
-            yield Problem(where, f"the record with its body can't be read: {error}")
-            continue
-        if body is None:
-            continue
-        if body.capture_id != page["body_capture_id"] or body.warc_type not in ("response", "conversion"):
-            yield Problem(where, f"its body is that of {page['body_capture_id']}, it leads to the {body.warc_type} {body.capture_id}")
-        elif body.warc_type == "response" and (stated := sha256_of.get(page["capture_id"])) is not None and stated != body.sha256:
-            yield Problem(where, f"captures.payload_sha256 is {stated}, the payload that it leads to has {body.sha256}")
-    known = {page["capture_id"] for page in pages} | {page["body_capture_id"] for page in pages}
-    for table in _OF_PAGES:
-        try:
-            found = set(tables.read(lake, table, partition, ["capture_id"]).column("capture_id").to_pylist())
-        except LakeError as error:
-            yield Problem(lake.table_name(table, partition), str(error))
-            continue
-        for capture_id in sorted(found - known, key=str):
-            yield Problem(f"{table} {partition.crawl_date} {partition.domain} {capture_id}", "its capture_id is not in pages")
-
-
-def _look_up(lake: Lake, place: Place, met: _Domain) -> _Seen | None:
-    """The record at a place, read only where it was not met before; None when it was found unreadable before."""
-    if place not in met.records:
-        met.records[place] = None
-        record = read_payload(lake, *place)
-        if faults := faults_of(record):
-            raise explain(record.filename, record.offset, "; ".join(faults))
-        met.records[place] = _remember(record)
-    return met.records[place]
-
-
-def _remember(record: Record) -> _Seen:
-    sha256 = hashlib.sha256(record.payload).hexdigest() if record.warc_type == "response" else None
-    is_rendered = record.warc_type == "conversion"
-    capture_id = warc.capture_id_of(record.field("WARC-Refers-To")) if is_rendered else record.capture_id
-    return _Seen(capture_id, record.warc_type, payload_sha1(record), sha256)
-
-
-def _place(row: Mapping[str, Any], filename: str, prefix: str) -> Place:
-    return row[filename], row[f"{prefix}_offset"], row[f"{prefix}_length"]
+    if target.capture_id != row["refers_to_id"]:
+        yield f"it refers to {row['refers_to_id']}, the record there is {target.capture_id}"
+    if target.sha1 != row["content_digest"]:
+        yield f"its payload digest is {row['content_digest']}, that of the record it refers to {target.sha1}"
