@@ -14,7 +14,7 @@ from trawl_core.errors import ConfigError, UsageError, explain_os_error
 from trawl_core.sites import Site, check_http_url, load_sites, parse_sites
 
 
-def add_site(path: Path, url: str) -> Site:
+def add_site(path: Path, url: str, *, enabled: bool = True) -> Site:
     """Append a site with the seed `url` and write the file in one step; returns the checked site.
 
     Raises UsageError for a bad URL or a domain that is there already, ConfigError when the result would be wrong:
@@ -37,6 +37,8 @@ def add_site(path: Path, url: str) -> Site:
     entry: dict[str, object] = {"domain": domain, "seeds": [seed]}
     if parts["port"]:
         entry["network"] = {"allow_ports": [int(parts["port"])]}
+    if not enabled:
+        entry["enabled"] = False
     known = tree.get("sites")
     if not known:
         tree["sites"] = CommentedSeq([entry])

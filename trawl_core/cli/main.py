@@ -22,6 +22,7 @@ COMMANDS = {
     "show": "trawl_core.cli.archive:show",
     "verify": "trawl_core.cli.archive:verify",
     "repair": "trawl_core.cli.archive:repair",
+    "import-warc": "trawl_core.cli.import_warc:import_warc",
     "status": "trawl_core.cli.status:status",
 }
 PLUGINS = "trawl.commands"
@@ -55,6 +56,7 @@ SUMMARIES = {
     "show": "A URL's archived bytes, text and history.",
     "verify": "Archive, captures and tables against each other.",
     "repair": "Finish or salvage what a crash left.",
+    "import-warc": "Take in WARC files that other programs wrote.",
     "status": "Health of each site; exit 1 when something is overdue.",
 }
 
