@@ -116,3 +116,10 @@ def test_all_links_of_a_long_page_are_found_once_and_by_its_base() -> None:
     found = discover(_exchange(page, HTML), "page", SITE)
     assert [link.url for link in found] == [f"https://docs.example.org/b/{n}" for n in range(3000)]
     assert {link.context for link in found} == {"T"}
+
+
+def test_of_known_links_only_the_first_is_told() -> None:
+    page = b"".join(b"<a href=/%d>%d</a>" % (number, number) for number in range(6))
+    exchange = _exchange(page, HTML)
+    found = discover(exchange, "page", SITE, lambda url: not url.endswith("/4"))
+    assert [(link.url, link.text) for link in found] == [("https://docs.example.org/0", "0"), ("https://docs.example.org/4", "4")]

@@ -129,3 +129,18 @@ def test_the_target_of_a_script_is_told_and_not_fetched(gate) -> None:
     assert opened.offer(Found(f"{ROOT}/there", kind="script_redirect", context=f"{ROOT}/old/{{n}}"), depth=1, via_id=None) is None
     assert _held(ledger) == [("javascript_redirect", f"{ROOT}/old/{{n}}", 1)]
     assert opened.offer(Found(f"{ROOT}/there"), depth=1, via_id=None) is not None
+
+
+def test_only_what_entered_or_lies_outside_is_settled(gate) -> None:
+    opened, _ = gate(budget={"depth": 1}, follow_nofollow=False, exclude=["/out/"])
+    offers = [
+        Found("https://elsewhere.example.org/"),
+        Found(f"{ROOT}:8443/port"),
+        Found(f"{ROOT}/out/page"),  # may enter as a sitemap
+        Found(f"{ROOT}/no", nofollow=True),  # may be followed from another page
+    ]
+    assert [opened.has_settled(found.url) for found in offers] == [False] * 4
+    assert [opened.offer(found, depth=1, via_id=None) for found in offers] == [None] * 4
+    assert opened.offer(Found(f"{ROOT}/deep"), depth=2, via_id=None) is None
+    assert [opened.has_settled(found.url) for found in offers] == [True, True, False, False]
+    assert not opened.has_settled(f"{ROOT}/deep")

@@ -7,6 +7,7 @@ page that is fetched.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -28,6 +29,7 @@ _REFRESH = re.compile(
     r"\s*(\d*(?:\.[\d.]*)?)\s*(?:[;,\s]\s*(?:url\s*=\s*)?(?:\"([^\"]*)(?:\".*)?|'([^']*)(?:'.*)?|(.*)))?\Z", re.IGNORECASE | re.DOTALL
 )
 _Nodes = list[tuple[str, LexborNode]]
+IsKnown = Callable[[str], bool]
 
 
 class Link(NamedTuple):
@@ -60,16 +62,17 @@ def find_links(html: bytes, url: str, charset: str | None = None) -> PageLinks:
     return find_links_in_text(decode(html, charset).text, url)
 
 
-def find_links_in_text(text: str, url: str) -> PageLinks:
-    return links_of_tree(LexborHTMLParser(defuse(text)[0]), url)
+def find_links_in_text(text: str, url: str, is_known: IsKnown | None = None) -> PageLinks:
+    return links_of_tree(LexborHTMLParser(defuse(text)[0]), url, is_known)
 
 
-def links_of_tree(tree: LexborHTMLParser, url: str) -> PageLinks:
+def links_of_tree(tree: LexborHTMLParser, url: str, is_known: IsKnown | None = None) -> PageLinks:
+    """Links to URLs that `is_known` holds are left out, but for the page's first: it shows that there are links."""
     nodes = [(node.tag, node) for node in tree.css(_SELECTOR)]
     resolve = References(_base(nodes, url))
     found: dict[str, Link] = {}
     for tag, node in nodes:
-        link = _link(tag, node, resolve) if tag not in _BESIDE_LINKS else None
+        link = _link(tag, node, resolve, is_known if found else None) if tag not in _BESIDE_LINKS else None
         if link is None:
             continue
         known = found.get(link.url)
@@ -100,7 +103,7 @@ def _base(nodes: _Nodes, url: str) -> str:
     return url
 
 
-def _link(tag: str, node: LexborNode, resolve: References) -> Link | None:
+def _link(tag: str, node: LexborNode, resolve: References, is_known: IsKnown | None) -> Link | None:
     attributes = node.attributes
     reference = (attributes.get("href" if tag in ("a", "area", "link") else "src") or "").strip()
     if not reference or reference[0] == "#":
@@ -111,7 +114,9 @@ def _link(tag: str, node: LexborNode, resolve: References) -> Link | None:
     if tag == "link" and (not _FOLLOWED_RELS & set(rel.split()) or "stylesheet" in rel.split()):
         return None
     target = resolve(reference)
-    return Link(target, rel, _anchor_text(tag, node, attributes), tag) if target else None
+    if target is None or (is_known is not None and is_known(target)):
+        return None
+    return Link(target, rel, _anchor_text(tag, node, attributes), tag)
 
 
 def _anchor_text(tag: str, node: LexborNode, attributes: dict[str, str | None]) -> str:

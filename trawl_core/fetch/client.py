@@ -112,10 +112,10 @@ class HttpClient:
     def _try(self, adapter: WireAdapter, request: requests.PreparedRequest, recording: Recording, site: Site, limit: int) -> Exchange:
         adapter.wire.recording = recording
         try:
-            answer = adapter.send(request, stream=True)
+            adapter.send(request)
         except FetchError as error:
             return _failed(recording, error)
-        except (requests.RequestException, urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
+        except (urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
             return _failed(recording, FetchError("connect_error", f"fetching {recording.url} failed: {error}."))
         response = recording.answer
         if response.status in _REDIRECTS:
@@ -126,10 +126,8 @@ class HttpClient:
             payload, _ = dechunk(bytes(response.reader.received[response.head_start + response.head_length : response.reader.consumed]))
         reusable = truncated is None and not response.will_close and not response.reader.surplus
         response.close()
-        if reusable:
-            answer.raw.release_conn()
-        else:
-            answer.raw.close()
+        if not reusable:
+            adapter.drop(recording.url)
         return _finished(recording, response, payload, truncated, problem, site.max_decoded_bytes)
 
 

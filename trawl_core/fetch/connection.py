@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import socket
 import ssl
-from functools import partial
+from collections import OrderedDict
+from collections.abc import Mapping
 from typing import Any
 
 import requests
-from requests.adapters import HTTPAdapter
+from requests.adapters import BaseAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
-from urllib3.connectionpool import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.exceptions import SSLError as Urllib3SslError
 from urllib3.util.ssl_match_hostname import CertificateError
 
@@ -24,6 +24,9 @@ from trawl_core.fetch.resolver import ResolverWithin
 from trawl_core.fetch.wire import Recording, Wire, WireResponse
 from trawl_core.urls.normalize import host_and_port
 
+MOST_ORIGINS = 8
+"""Kept connections of one adapter."""
+
 
 class _WireConnection(HTTPConnection):
     """Mixed into both of urllib3's connection classes."""
@@ -32,7 +35,8 @@ class _WireConnection(HTTPConnection):
         super().__init__(**kwargs)
         self._wire = wire
         self._ip_address: str | None = None
-        self.response_class = partial(WireResponse, wire)
+        name = f"[{self.host}]" if ":" in self.host else self.host
+        self.host_field = name if self.port == self.default_port else f"{name}:{self.port}"
 
     def _new_conn(self) -> socket.socket:
         """Connect to the first checked address that answers; raises FetchError."""
@@ -72,27 +76,38 @@ class _WireConnection(HTTPConnection):
         except TimeoutError:
             raise recording.late(doing) from None
 
-    def request(self, method: str, url: str, *args: Any, **kwargs: Any) -> None:
-        """The target as the crawl has it: urllib3 re-encodes and requests drops an empty query."""
-        super().request(method, self._wire.now.target, *args, **kwargs)
+    def ask(self, head: bytes) -> WireResponse:
+        """Send a request and read the head of its answer; the connection is closed when either fails."""
+        if self.sock is not None and not self.is_connected:
+            self.close()
+        try:
+            self.send(head)
+            response = WireResponse(self._wire, self.sock)
+            response.begin()
+        except BaseException:
+            self.close()
+            raise
+        return response
 
-    def send(self, data: Any) -> None:
+    def send(self, data: bytes) -> None:
         recording = self._wire.now
         if self.sock is None:
             self.connect()
-        if recording.sent_at is None:
-            recording.sent_at = recording.clock.monotonic()
-            recording.started_at = recording.clock.now()
-            recording.ip_address = self._ip_address
-            if isinstance(self.sock, ssl.SSLSocket):
-                recording.tls_version = self.sock.version()
-                recording.tls_cipher = (self.sock.cipher() or (None,))[0]
+        recording.sent_at = recording.clock.monotonic()
+        recording.started_at = recording.clock.now()
+        recording.ip_address = self._ip_address
+        if isinstance(self.sock, ssl.SSLSocket):
+            recording.tls_version = self.sock.version()
+            recording.tls_cipher = (self.sock.cipher() or (None,))[0]
         recording.request += data
         self.sock.settimeout(recording.remaining_s(recording.timeout.read_s, "sending to"))
         try:
-            super().send(data)
+            self.sock.sendall(data)
         except TimeoutError:
             raise recording.late("sending to") from None
+        except (BrokenPipeError, ConnectionResetError):
+            # The server may have answered before it closed the connection; reading will tell.
+            pass
 
 
 class WireHttpConnection(_WireConnection):
@@ -122,37 +137,55 @@ class WireHttpsConnection(_WireConnection, HTTPSConnection):
         return sock
 
 
-class WireAdapter(HTTPAdapter):
-    """requests' transport over the connections above: no proxy, no redirect, no retry, no cookies."""
+class WireAdapter(BaseAdapter):
+    """requests' transport over the connections above: no proxy, no redirect, no retry, no cookies.
+
+    requests' own adapter asks urllib3's pools, which cost as much CPU as all the rest of an exchange.
+    """
 
     def __init__(self, wire: Wire, tls: ssl.SSLContext) -> None:
+        super().__init__()
         self.wire = wire
         self._tls = tls
         # One exchange uses it at a time, so one connection an origin is enough, and a retry can't meet a second stale one.
-        super().__init__(pool_connections=8, pool_maxsize=1)
+        self._connections: OrderedDict[str, _WireConnection] = OrderedDict()
 
-    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
-        super().init_poolmanager(*args, **kwargs)
-        http_pool = type("WireHttpPool", (HTTPConnectionPool,), {"ConnectionCls": staticmethod(partial(WireHttpConnection, self.wire))})
-        https_pool = type("WireHttpsPool", (HTTPSConnectionPool,), {"ConnectionCls": staticmethod(partial(WireHttpsConnection, self.wire))})
-        self.poolmanager.pool_classes_by_scheme = {"http": http_pool, "https": https_pool}
-
-    def get_connection_with_tls_context(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> HTTPConnectionPool:
-        scheme = request.url.partition(":")[0]
-        host, port = host_and_port(request.url)
-        pool_kwargs = {"ssl_context": self._tls} if scheme == "https" else None
-        return self.poolmanager.connection_from_host(host, port, scheme, pool_kwargs=pool_kwargs)
-
-    def cert_verify(self, *args: Any, **kwargs: Any) -> None:
-        """The context that the pool was given decides; requests would load its bundle again for every connection."""
-
-    def request_url(self, *args: Any, **kwargs: Any) -> str:
-        """A placeholder: the connection sends the recording's target."""
-        return "/"
-
-    def build_response(self, req: requests.PreparedRequest, resp: Any) -> requests.Response:
+    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
+        """The answer with its head read; `raw` is the WireResponse. The connection sends the recording's target, not the request's URL."""
+        connection = self._connection(request.url)
         response = requests.Response()
-        response.status_code = resp.status
-        response.raw = resp
-        response.request = req
+        response.raw = connection.ask(_head(self.wire.now.target, connection.host_field, request.headers))
+        response.status_code = response.raw.status
+        response.request = request
         return response
+
+    def drop(self, url: str) -> None:
+        """Close the connection to the origin of `url`."""
+        self._connections.pop(url[: url.index("/", 8)]).close()
+
+    def close(self) -> None:
+        while self._connections:
+            self._connections.popitem()[1].close()
+
+    def _connection(self, url: str) -> _WireConnection:
+        key = url[: url.index("/", 8)]
+        connection = self._connections.get(key)
+        if connection is None:
+            host, port = host_and_port(url)
+            if url.startswith("https:"):
+                connection = WireHttpsConnection(self.wire, host=host, port=port, ssl_context=self._tls)
+            else:
+                connection = WireHttpConnection(self.wire, host=host, port=port)
+            self._connections[key] = connection
+            if len(self._connections) > MOST_ORIGINS:
+                self._connections.popitem(last=False)[1].close()
+        else:
+            self._connections.move_to_end(key)
+        return connection
+
+
+def _head(target: str, host_field: str, headers: Mapping[str, str]) -> bytes:
+    if not target.isascii() or not target.isprintable() or " " in target:
+        raise FetchError("invalid_http", f"the target {target!r} can't be sent: a URL has to be normalised first.")
+    lines = [f"GET {target} HTTP/1.1", f"Host: {host_field}", *(f"{name}: {value}" for name, value in headers.items()), "", ""]
+    return "\r\n".join(lines).encode("latin-1")

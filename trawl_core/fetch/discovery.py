@@ -9,7 +9,7 @@ from typing import NamedTuple
 import feedparser
 
 from trawl_core.extract.charset import charset_parameter, decode
-from trawl_core.extract.links import find_links_in_text
+from trawl_core.extract.links import IsKnown, find_links_in_text
 from trawl_core.extract.scripted import is_scripted
 from trawl_core.extract.sitemaps import parse_sitemap
 from trawl_core.fetch.browser import Rendered
@@ -42,9 +42,11 @@ class Found(NamedTuple):
     context: str = ""
 
 
-def discover(exchange: Exchange, kind: str, site: Site) -> tuple[Found, ...]:
+def discover(exchange: Exchange, kind: str, site: Site, is_known: IsKnown | None = None) -> tuple[Found, ...]:
     """URLs named by the document that a complete or cut 2xx answer carries, in its order; `kind` is what it was fetched as.
 
+    Links of a page to URLs that `is_known` holds are left out, but for the first one: most links of a site lead to what
+    the crawl knows, and telling of them again costs more than fetching the page.
     Of a page or feed the first READ_BYTES are read, of a sitemap all that the site allows.
     """
     if exchange.status is None or not 200 <= exchange.status < 300 or not exchange.payload:
@@ -60,7 +62,7 @@ def discover(exchange: Exchange, kind: str, site: Site) -> tuple[Found, ...]:
     if kind == "feed" or mime in _FEEDS:
         return tuple(_feed(document, exchange.url))
     if mime in _HTML:
-        return tuple(_page(document, exchange.url, charset_parameter(declared)))
+        return tuple(_page(document, exchange.url, charset_parameter(declared), is_known))
     return ()
 
 
@@ -79,10 +81,10 @@ def is_scripted_page(exchange: Exchange, site: Site) -> bool:
     return sniff_mime(document, declared) in _HTML and is_scripted(document, charset_parameter(declared))
 
 
-def _page(document: bytes, url: str, charset: str | None) -> Iterable[Found]:
+def _page(document: bytes, url: str, charset: str | None, is_known: IsKnown | None = None) -> Iterable[Found]:
     text = decode(document, charset).text
     parts = pieces(text)
-    page = find_links_in_text(next(parts), url)
+    page = find_links_in_text(next(parts), url, is_known)
     if page.meta_refresh is not None and page.meta_refresh[0] < REFRESH_FOLLOWED_S:
         yield Found(page.meta_refresh[1], context=page.title)
     if (reference := script_redirect(document)) and (target := normalize_url(reference, page.base)) not in (None, url):
@@ -91,7 +93,7 @@ def _page(document: bytes, url: str, charset: str | None) -> Iterable[Found]:
         yield Found(link.url, text=link.text, nofollow=link.nofollow, context=page.title)
     known = {link.url for link in page.links}
     for part in parts:
-        for link in find_links_in_text(part, page.base).links:
+        for link in find_links_in_text(part, page.base, is_known).links:
             if link.url not in known:
                 known.add(link.url)
                 yield Found(link.url, text=link.text, nofollow=link.nofollow, context=page.title)

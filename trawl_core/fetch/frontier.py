@@ -108,12 +108,16 @@ class Frontier:
 
     def knows(self, url: str) -> bool:
         """True when the URL entered before, whatever became of it. The memory in front of the table only saves look-ups."""
-        if url in self._remembered:
+        if self.remembers(url):
             return True
         if self.db.execute("SELECT 1 FROM urls WHERE url = ?", (url,)).fetchone() is None:
             return False
         self._remember(url)
         return True
+
+    def remembers(self, url: str) -> bool:
+        """`knows` as far as memory alone tells; any thread may ask."""
+        return url in self._remembered
 
     def _remember(self, url: str) -> None:
         if len(self._remembered) >= REMEMBERED:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from trawl_core.clock import Clock
 from trawl_core.fetch.discovery import Found
-from trawl_core.fetch.frontier import Frontier, NewUrl
+from trawl_core.fetch.frontier import REMEMBERED, Frontier, NewUrl
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.priority import LISTS, FoundPriority
 from trawl_core.sites import Site
@@ -33,6 +33,8 @@ class Gate:
         self._mazes = MazeWatch(site.traps.sample)
         self._priority = FoundPriority(site)
         self._sitemaps = frontier.count_kind("sitemap")
+        # Hosts and ports that are not the site's stay so all night.
+        self._outside: set[str] = set()
         for url in frontier.urls_entered():
             self._traps.admit(url)
 
@@ -46,12 +48,23 @@ class Gate:
         reason = self._reason_against(found, depth)
         if reason is not None:
             self._ledger.hold(found.url, *reason, self._clock.now())
+            if reason[0] == "scope" and self.scope.check_origin(found.url):
+                self._remember_outside(found.url)
             return None
         if found.kind == "sitemap":
             self._sitemaps += 1
             return NewUrl(found.url, origin_of(found.url), "sitemap", LISTS, depth, via_id=via_id)
         priority = self._priority(found.url, found.text, depth, found.context)
         return NewUrl(found.url, origin_of(found.url), found.kind, priority, depth, via_id=via_id)
+
+    def has_settled(self, url: str) -> bool:
+        """Whether to offer the URL once more changes nothing, as far as memory tells; any thread may ask."""
+        return self._frontier.remembers(url) or url in self._outside
+
+    def _remember_outside(self, url: str) -> None:
+        if len(self._outside) >= REMEMBERED:
+            self._outside.clear()
+        self._outside.add(url)
 
     def _reason_against(self, found: Found, depth: int) -> tuple[str, str] | None:
         """`frontier_log` reason and detail; None for none."""

@@ -66,6 +66,7 @@ class Night:
         self._clock = clock
         self._turns = turns
         self._gate = Gate(site, frontier, ledger, clock)
+        self.has_settled = self._gate.has_settled
         self._redirects = ledger.redirects()
         self._seed_origins = {origin_of(url) for url in map(normalize_url, site.seeds) if url}
 

@@ -11,7 +11,6 @@ import io
 import socket
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from trawl_core.clock import Clock
 from trawl_core.errors import FetchError
@@ -95,8 +94,7 @@ class Wire:
 class WireReader(io.BufferedIOBase):
     """A buffered reader over the socket that keeps what it received: `received[:consumed]` is what was taken as answer."""
 
-    def __init__(self, raw: io.RawIOBase, sock: socket.socket, recording: Recording) -> None:
-        self._raw = raw
+    def __init__(self, sock: socket.socket, recording: Recording) -> None:
         self._sock = sock
         self._recording = recording
         self.received = bytearray()
@@ -119,7 +117,7 @@ class WireReader(io.BufferedIOBase):
         self._sock.settimeout(recording.remaining_s(recording.timeout.read_s, doing))
         block = bytearray(_READ_BYTES)
         try:
-            count = self._raw.readinto(block) or 0
+            count = self._sock.recv_into(block)
         except TimeoutError:
             raise recording.late(doing) from None
         except OSError as error:
@@ -172,21 +170,17 @@ class WireReader(io.BufferedIOBase):
                 self._take(len(line_end))
                 return
 
-    def close(self) -> None:
-        if not self.closed:
-            self._raw.close()
-        super().close()
+    def makefile(self, mode: str) -> WireReader:
+        """What http.client asks the socket for."""
+        return self
 
 
 class WireResponse(http.client.HTTPResponse):
     """http.client's response with our reader under it and our parser for the head; `head` is None until one was read."""
 
-    def __init__(self, wire: Wire, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
-        super().__init__(sock, *args, **kwargs)
-        self.fp.close()
-        raw = sock.makefile("rb", buffering=0)
-        self.reader = WireReader(raw, sock, wire.now)
-        self.fp = self.reader
+    def __init__(self, wire: Wire, sock: socket.socket) -> None:
+        self.reader = WireReader(sock, wire.now)
+        super().__init__(self.reader, method="GET")
         self.head: ResponseHead | None = None
         self.head_start = 0
         self.head_length = 0

@@ -1,6 +1,7 @@
 """What the worker threads do: one look-up or one exchange a task, and reading the document's links.
 
-Workers share nothing but two queues and the HTTP client; all state belongs to the thread that runs the engine.
+Workers share nothing but two queues and the HTTP client; all state belongs to the thread that runs the engine. The one
+thing that they ask of it is which URLs it needs not hear of again.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _fetch(task: Task, client: HttpClient, browser: Browser | None) -> Result:
     # The digests are wanted by the archive; here they are reckoned beside the other workers.
     _ = exchange.payload_digest, exchange.payload_sha256
     try:
-        found = discover(exchange, task.kind, site)
+        found = discover(exchange, task.kind, site, task.origin.night.has_settled)
         is_scripted = browser is not None and site.browser != "off" and task.kind == "page" and is_scripted_page(exchange, site)
     except _UNREADABLE as error:
         return Result(task, exchange, unread=_unread(error))
