@@ -10,6 +10,7 @@ from trawl_core.fetch.frontier import Frontier, NewUrl
 from trawl_core.fetch.gate import MAX_SITEMAP_DEPTH, MAX_SITEMAPS, Gate
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.state import NightState
+from trawl_core.fetch.trap_memory import TrapMemory
 from trawl_core.sites import Site
 
 ROOT = "https://docs.example.org"
@@ -24,7 +25,7 @@ def gate():
         frontier, ledger = Frontier(state, 1_000), Ledger(state)
         for url in before:
             frontier.add(NewUrl(url, f"{ROOT}:443"))
-        return Gate(site, frontier, ledger, SystemClock()), ledger
+        return Gate(site, frontier, ledger, SystemClock(), TrapMemory(state)), ledger
 
     yield make
     state.close()
@@ -112,7 +113,7 @@ def test_sitemaps_of_earlier_calls_count(gate) -> None:
     opened, _ = gate()
     for number in range(MAX_SITEMAPS):
         opened._frontier.add(NewUrl(f"{ROOT}/s{number}.xml", f"{ROOT}:443", "sitemap"))
-    again = Gate(opened._site, opened._frontier, opened._ledger, SystemClock())
+    again = Gate(opened._site, opened._frontier, opened._ledger, SystemClock(), opened._memory)
     assert again.offer(Found(f"{ROOT}/more.xml", kind="sitemap", from_page=False), depth=1, via_id=None) is None
 
 

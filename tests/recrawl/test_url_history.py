@@ -80,6 +80,45 @@ def test_without_a_changes_table_the_digest_decides(night, site):
     assert [(row["n_changed"], row["n_unchanged"]) for row in night.history(2).values()] == [(0, 1), (1, 0)]
 
 
+@pytest.mark.parametrize(
+    ("shells", "doms", "counts"),
+    [
+        ("AA", "XY", (1, 0)),
+        ("AB", "XX", (0, 1)),
+        ("AA", "XX", (0, 1)),
+        ("AA", "X-", (0, 0)),
+        ("AA", "-X", (0, 0)),
+        ("AB", "-X", (1, 0)),
+        ("AB", "--", (1, 0)),
+    ],
+)
+def test_of_a_page_that_a_browser_rendered_the_dom_decides(night, site, shells, doms, counts):
+    for number, (shell, dom) in enumerate(zip(shells, doms, strict=True), start=1):
+        night.captures(number, {"url": HOME, "content_digest": shell, "rendered_digest": None if dom == "-" else dom})
+    update_url_history(night.lake, night.partition(2), site())
+    row = night.history(2)[HOME]
+    assert (row["n_changed"], row["n_unchanged"]) == counts
+    assert row["rendered_digest"] == (None if doms[1] == "-" else doms[1])
+
+
+def test_what_leads_into_a_maze_is_no_url_of_the_next_night(night, site):
+    link = {"rel": None, "text": "x", "in_scope": True}
+    inside = [{**link, "url": f"https://a.test/lost/{n}/"} for n in range(5)]
+    maze = {"reason": "trap", "detail": "maze https://a.test/lost/", "count": 5, "samples": [], "first_seen": night.moment(2)}
+    night.captures(1, {"url": HOME}, {"url": "https://a.test/lost/0/"})
+    night.pages(1, {"url": HOME, "outlinks": [*inside[:3], {**link, "url": PAGE}]})
+    update_url_history(night.lake, night.partition(1), site())
+    assert {url.removeprefix("https://a.test") for url in night.history(1)} == {"/home", "/page", "/lost/0/", "/lost/1/", "/lost/2/"}
+    night.captures(2, {"url": HOME})
+    night.pages(2, {"url": HOME, "outlinks": inside})
+    tables.commit(night.lake, "frontier_log", night.partition(2), [maze])
+    update_url_history(night.lake, night.partition(2), site())
+    assert {url.removeprefix("https://a.test") for url in night.history(2)} == {"/home", "/page", "/lost/0/"}
+    # A person overruled it: the pages still show the way.
+    update_url_history(night.lake, night.partition(2), site(traps={"allow": ["/lost/"]}))
+    assert len(night.history(2)) == 7
+
+
 def test_a_bad_night_is_one_failure_however_often_it_was_tried(night, site):
     night.captures(1, {"url": HOME})
     night.captures(2, *[night.failed(HOME, outcome) for outcome in ("timeout", "connect_error", "timeout")])

@@ -2,7 +2,7 @@
 
 2xx is parsed, 4xx allows everything, five redirects are followed wherever they lead; 5xx, 429, a timeout or a network
 error disallow everything and are asked again, `attempts` times in all; then the origin is given up for tonight and
-its URLs are put off.
+its URLs are put off. A redirect to another origin is a request to that one, at its pace and within its address's budget.
 """
 
 from __future__ import annotations
@@ -86,6 +86,11 @@ class RobotsAsking:
             origin.closed_because = f"{exchange.url}: {why}"
             return None
         return pause
+
+    def gave_up(self, origin: Origin, because: str) -> None:
+        """Where its robots.txt leads to can't be asked."""
+        origin.closed = "robots_unavailable"
+        origin.closed_because = f"{origin.visit.url}: {because}"
 
     def _record(self, exchange: Exchange, visit: RobotsVisit) -> dict[str, Any]:
         return self._recorder.record(

@@ -7,6 +7,7 @@ The table is the authoritative visited set: a URL enters once, by its normalised
        └─promote─ DELAYED ◄──postpone                  a retry that is not due yet
     KNOWN                                              in the history, not due tonight; a link to it fetches nothing
     EVICTED                                            pushed out by the cap, recorded
+    HELD                                               a link into a maze, with its family; waits when that proves to be none
 
 Leases are taken in batches and expire; those of a dead process are void when the file is opened again, because its
 holder held the domain's lock. All methods work inside the open transaction of the NightState.
@@ -14,13 +15,13 @@ holder held the domain's lock. All methods work inside the open transaction of t
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import islice
 
 from trawl_core.fetch.state import NightState
 
-WAITING, LEASED, DELAYED, DONE, KNOWN, LEFT, EVICTED = range(7)
+WAITING, LEASED, DELAYED, DONE, KNOWN, LEFT, EVICTED, HELD = range(8)
 LEASE_S = 900.0
 REMEMBERED = 200_000
 EVICT_SHARE = 0.05
@@ -28,22 +29,28 @@ _BATCH = 10_000
 
 _COLUMNS = (
     "id, url, kind, priority, depth, is_seed, attempts, outcome, via_id, etag, last_modified, body_capture_id, bare, "
-    "redirect_from_id, redirect_hop"
+    "redirect_from_id, redirect_hop, from_link"
 )
 _INSERT = """INSERT INTO urls (url, origin_id, kind, state, priority, depth, is_seed, via_id, etag, last_modified, body_capture_id,
-    redirect_from_id, redirect_hop) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (url) DO """
+    redirect_from_id, redirect_hop, from_link, outcome) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (url) DO """
 _PLAN = (
     _INSERT
     + """UPDATE SET state = excluded.state, priority = excluded.priority, etag = excluded.etag,
-    last_modified = excluded.last_modified, body_capture_id = excluded.body_capture_id, is_seed = excluded.is_seed
-    WHERE urls.state IN (4, 5)"""
+    last_modified = excluded.last_modified, body_capture_id = excluded.body_capture_id, is_seed = excluded.is_seed,
+    from_link = excluded.from_link WHERE urls.state IN (4, 5)"""
 )
 _DISCOVER = _INSERT + "NOTHING"
+# Terms as the partial indexes have them, which SQLite uses only for a query that repeats them.
+_ASIDE = "state = ? AND state IN (1, 5, 6, 7)"
+_FAILED = "state = 3 AND outcome NOT IN ('ok', 'not_modified', 'http_error')"
 
 
 @dataclass(frozen=True)
 class NewUrl:
-    """A URL offered to the frontier; `kind` is page, sitemap or feed; validators only with the body they describe."""
+    """A URL offered to the frontier; `kind` is page, sitemap or feed; validators only with the body they describe.
+
+    `from_link` is a page that only links lead to and that was never fetched: a trap may hold it back.
+    """
 
     url: str
     origin: str
@@ -57,6 +64,7 @@ class NewUrl:
     body_capture_id: str | None = None
     redirect_from_id: str | None = None
     redirect_hop: int = 0
+    from_link: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +86,7 @@ class Leased:
     bare: bool
     redirect_from_id: str | None
     redirect_hop: int
+    from_link: bool
 
 
 class Frontier:
@@ -89,12 +98,14 @@ class Frontier:
         self._origin_ids: dict[str, int] = {name: number for number, name in self.db.execute("SELECT id, origin FROM origins")}
         self._origin_names = {number: name for name, number in self._origin_ids.items()}
         self._remembered: set[str] = set()
-        self.db.execute("UPDATE urls SET state = ?, lease_until = NULL WHERE state = ?", (WAITING, LEASED))
-        self.waiting = self._count(WAITING)
-        self.delayed = self._count(DELAYED)
+        self._freed: set[int] = set()
+        self.db.execute(f"UPDATE urls SET state = 0, lease_until = NULL WHERE {_ASIDE}", (LEASED,))
+        self._count_anew()
+        self.held = self.db.execute(f"SELECT count(*) FROM urls WHERE {_ASIDE}", (HELD,)).fetchone()[0]
 
-    def _count(self, state: int) -> int:
-        return self.db.execute("SELECT count(*) FROM urls WHERE state = ?", (state,)).fetchone()[0]
+    def _count_anew(self) -> None:
+        self.waiting = self.db.execute("SELECT count(*) FROM urls WHERE state = 0").fetchone()[0]
+        self.delayed = self.db.execute("SELECT count(*) FROM urls WHERE state = 2").fetchone()[0]
 
     def _origin_id(self, origin: str) -> int:
         number = self._origin_ids.get(origin)
@@ -136,7 +147,7 @@ class Frontier:
     def plan(self, news: Iterable[NewUrl]) -> None:
         """Let planned URLs in: also those known and not due before, or left by an earlier call; never one done tonight."""
         self._insert_many(_PLAN, news, WAITING)
-        self.waiting = self._count(WAITING)
+        self._count_anew()
 
     def know(self, urls: Iterable[tuple[str, str, int]]) -> None:
         """Mark (url, origin, depth) as known and not due; no effect on a URL that is in already."""
@@ -152,14 +163,14 @@ class Frontier:
         for new, outcome in done:
             self.db.execute(_DISCOVER, self._values(new, DONE))
             self.db.execute("UPDATE urls SET state = ?, outcome = ? WHERE url = ?", (DONE, outcome, new.url))
-        self.waiting = self._count(WAITING)
+        self._count_anew()
 
     def forget_redirect_targets_and_known(self) -> None:
         """Before a refetch: what only a redirect led to is found again, and what was not due may be."""
         self.db.execute("DELETE FROM urls WHERE state = ? OR (redirect_from_id IS NOT NULL AND NOT is_seed)", (KNOWN,))
         self._remembered.clear()
 
-    def _values(self, new: NewUrl, state: int) -> tuple[object, ...]:
+    def _values(self, new: NewUrl, state: int, outcome: str | None = None) -> tuple[object, ...]:
         return (
             new.url,
             self._origin_id(new.origin),
@@ -174,6 +185,8 @@ class Frontier:
             new.body_capture_id,
             new.redirect_from_id,
             new.redirect_hop,
+            new.from_link,
+            outcome,
         )
 
     def _evict(self) -> None:
@@ -192,14 +205,53 @@ class Frontier:
 
     def redo(self, outcomes: Iterable[str] | None) -> None:
         """Let URLs that are done or left wait again with a fresh attempt budget: those of these outcomes, all for None."""
-        reset = "UPDATE urls SET state = 0, attempts = 0, next_eligible_at = 0, bare = 0 WHERE state IN (3, 5, 2)"
+        reset = "UPDATE urls SET state = 0, attempts = 0, next_eligible_at = 0, bare = 0 WHERE"
         if outcomes is None:
-            self.db.execute(reset)
+            self.db.execute(f"{reset} state IN (3, 5, 2)")
         else:
             names = list(outcomes)
-            self.db.execute(f"{reset} AND outcome IN ({','.join('?' * len(names))})", names)
-        self.waiting = self._count(WAITING)
-        self.delayed = self._count(DELAYED)
+            for where in (_FAILED, "state = 5 AND state IN (1, 5, 6, 7)", "state = 2"):
+                self.db.execute(f"{reset} {where} AND outcome IN ({','.join('?' * len(names))})", names)
+        self._count_anew()
+
+    # held back by a maze -------------------------------------------------------------------------------------
+
+    def add_held(self, new: NewUrl, reason: str) -> None:
+        """Let a discovered URL in without letting it wait; no effect on one that is in already."""
+        self.held += self.db.execute(_DISCOVER, self._values(new, HELD, reason)).rowcount
+        self._remember(new.url)
+
+    def hold(self, lease: Leased, reason: str) -> None:
+        self.db.execute("UPDATE urls SET state = 7, outcome = ?, lease_until = NULL WHERE id = ?", (reason, lease.id))
+        self.held += 1
+
+    def free(self, reason: str) -> None:
+        """Let all that was held back for this reason wait again."""
+        self._freed_are(f"UPDATE urls SET state = 0, outcome = NULL WHERE {_ASIDE} AND outcome = ? RETURNING origin_id", (HELD, reason))
+
+    def free_those(self, wanted: Callable[[str], bool]) -> None:
+        """Let those of the held back URLs wait again for which `wanted` is true."""
+        urls = [(url,) for (url,) in self.db.execute(f"SELECT url FROM urls WHERE {_ASIDE}", (HELD,)) if wanted(url)]
+        for url in urls:
+            self._freed_are("UPDATE urls SET state = 0, outcome = NULL WHERE url = ? RETURNING origin_id", url)
+
+    def vouch(self, url: str) -> None:
+        """More than a link leads to this known URL: nothing holds it back."""
+        self.db.execute("UPDATE urls SET from_link = 0 WHERE url = ? AND from_link", (url,))
+        if self.held:
+            self._freed_are("UPDATE urls SET state = 0, outcome = NULL WHERE url = ? AND state = 7 RETURNING origin_id", (url,))
+
+    def _freed_are(self, statement: str, values: tuple[object, ...]) -> None:
+        freed = self.db.execute(statement, values).fetchall()
+        self.held -= len(freed)
+        self.waiting += len(freed)
+        self._freed.update(origin_id for (origin_id,) in freed)
+
+    def take_freed(self) -> list[str]:
+        """Origins that have URLs waiting which were held back when this was asked last."""
+        freed = sorted(self._freed)
+        self._freed.clear()
+        return [self._origin_names[number] for number in freed]
 
     # leaving -------------------------------------------------------------------------------------------------
 
@@ -214,7 +266,7 @@ class Frontier:
         ).fetchall()
         self.db.executemany("UPDATE urls SET state = 1, lease_until = ? WHERE id = ?", [(now_s + LEASE_S, row[0]) for row in rows])
         self.waiting -= len(rows)
-        return [Leased(*row[:5], bool(row[5]), *row[6:12], bool(row[12]), *row[13:]) for row in rows]
+        return [Leased(*row[:5], bool(row[5]), *row[6:12], bool(row[12]), *row[13:15], bool(row[15])) for row in rows]
 
     def finish(self, lease: Leased, outcome: str) -> None:
         self.db.execute(
@@ -264,28 +316,42 @@ class Frontier:
         """Unix time at which the next retry is due; None when none is."""
         return self.db.execute("SELECT min(next_eligible_at) FROM urls WHERE state = 2").fetchone()[0] if self.delayed else None
 
+    def has_waiting(self, origin: str) -> bool:
+        query = "SELECT 1 FROM urls WHERE state = 0 AND origin_id = ? LIMIT 1"
+        return self.db.execute(query, (self._origin_ids.get(origin),)).fetchone() is not None
+
     def origins_waiting(self) -> list[str]:
         rows = self.db.execute("SELECT DISTINCT origin_id FROM urls WHERE state = 0 ORDER BY origin_id").fetchall()
         return [self._origin_names[number] for (number,) in rows]
 
     def urls_entered(self) -> Iterable[str]:
-        """Every URL that entered by discovery or plan, in order of entry."""
-        return (url for (url,) in self.db.execute("SELECT url FROM urls ORDER BY id"))
+        """Every URL that entered by discovery or plan and is not held back, in order of entry."""
+        return (url for (url,) in self.db.execute("SELECT url FROM urls WHERE state != 7 ORDER BY id"))
 
     def count_kind(self, kind: str) -> int:
-        """How many URLs of a kind entered, whatever became of them."""
-        return self.db.execute("SELECT count(*) FROM urls WHERE kind = ?", (kind,)).fetchone()[0]
+        """How many URLs of a kind other than page entered, whatever became of them."""
+        return self.db.execute("SELECT count(*) FROM urls WHERE kind = ? AND kind != 'page'", (kind,)).fetchone()[0]
 
-    def sample(self, state: int, kind: str = "page", limit: int = 10) -> tuple[int, list[str]]:
-        """How many URLs of a kind are in a state, and the first few of them by name."""
-        where = "FROM urls WHERE state = ? AND kind = ?"
-        count = self.db.execute(f"SELECT count(*) {where}", (state, kind)).fetchone()[0]
-        return count, [url for (url,) in self.db.execute(f"SELECT url {where} ORDER BY url LIMIT ?", (state, kind, limit))]
+    def count_all(self) -> int:
+        return self.db.execute("SELECT count(*) FROM urls").fetchone()[0]
+
+    def sample(self, state: int, limit: int = 10) -> tuple[int, list[str]]:
+        """How many URLs are in a state, and a few of them, sorted: of those that wait the ones that come next."""
+        where = "FROM urls WHERE state = ?" if state not in (LEASED, LEFT, EVICTED, HELD) else f"FROM urls WHERE {_ASIDE}"
+        where = where.replace("?", str(state))
+        count = self.db.execute(f"SELECT count(*) {where}").fetchone()[0]
+        return count, sorted(url for (url,) in self.db.execute(f"SELECT url {where} LIMIT ?", (limit,)))
 
     def left(self, state: int, limit: int = 10) -> list[tuple[str, int, list[str]]]:
-        """(outcome, count, first few URLs) of the URLs in a state, by outcome."""
+        """(outcome, count, a few URLs, sorted) of the URLs in the state LEFT or HELD, by outcome."""
         groups = self.db.execute(
-            "SELECT outcome, count(*) FROM urls WHERE state = ? GROUP BY outcome ORDER BY outcome", (state,)
+            f"SELECT outcome, count(*) FROM urls WHERE {_ASIDE} GROUP BY outcome ORDER BY outcome", (state,)
         ).fetchall()
-        query = "SELECT url FROM urls WHERE state = ? AND outcome = ? ORDER BY url LIMIT ?"
-        return [(outcome, count, [url for (url,) in self.db.execute(query, (state, outcome, limit))]) for outcome, count in groups]
+        query = f"SELECT url FROM urls WHERE {_ASIDE} AND outcome = ? LIMIT ?"
+        return [(outcome, count, sorted(url for (url,) in self.db.execute(query, (state, outcome, limit)))) for outcome, count in groups]
+
+    def failed(self, outcome: str, limit: int = 10) -> tuple[int, list[str]]:
+        """How many URLs are done with this outcome (none of ok, not_modified, http_error), and a few of them, sorted."""
+        where = f"FROM urls WHERE {_FAILED} AND outcome = ?"
+        count = self.db.execute(f"SELECT count(*) {where}", (outcome,)).fetchone()[0]
+        return count, sorted(url for (url,) in self.db.execute(f"SELECT url {where} LIMIT ?", (outcome, limit)))

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from trawl_core.clock import Clock
+from datetime import datetime
+
+from trawl_core.clock import Clock, crawl_date
 from trawl_core.fetch.discovery import Found
 from trawl_core.fetch.frontier import REMEMBERED, Frontier, NewUrl
-from trawl_core.fetch.ledger import Ledger
+from trawl_core.fetch.ledger import HELD_CAP, Ledger
 from trawl_core.fetch.priority import LISTS, FoundPriority
+from trawl_core.fetch.trap_memory import TrapMemory
 from trawl_core.sites import Site
-from trawl_core.urls.mazes import ECHO_BYTES, MazeWatch, page_signatures
+from trawl_core.urls.mazes import ECHO_BYTES, MAZE, MazeWatch, page_signatures
 from trawl_core.urls.normalize import origin_of
 from trawl_core.urls.scope import Scope
 from trawl_core.urls.traps import TrapCounter
@@ -23,20 +26,27 @@ MAX_SITEMAP_DEPTH = 3
 class Gate:
     """Scope, nofollow, depth and traps of one domain's night. URLs of earlier calls and nights count as a trap's sample too."""
 
-    def __init__(self, site: Site, frontier: Frontier, ledger: Ledger, clock: Clock) -> None:
+    def __init__(self, site: Site, frontier: Frontier, ledger: Ledger, clock: Clock, memory: TrapMemory) -> None:
         self.scope = Scope(site)
         self._site = site
         self._frontier = frontier
         self._ledger = ledger
         self._clock = clock
-        self._traps = TrapCounter(site.traps)
-        self._mazes = MazeWatch(site.traps.sample)
-        self._priority = FoundPriority(site)
-        self._sitemaps = frontier.count_kind("sitemap")
+        self._memory = memory
+        self._traps = TrapCounter(site.traps, memory, crawl_date(clock))
+        runs = memory.runs()
         # Hosts and ports that are not the site's stay so all night.
         self._outside: set[str] = set()
-        for url in frontier.urls_entered():
-            self._traps.admit(url)
+        self._mazes = MazeWatch(site.traps.sample, runs)
+        self._kept = set(runs)
+        self._priority = FoundPriority(site)
+        self._sitemaps = frontier.count_kind("sitemap")
+        if not memory.is_counted:
+            self._traps.count(frontier.urls_entered())
+            memory.counted()
+        if frontier.held:
+            # Under another sites.yaml than the one that held them back.
+            frontier.free_those(self._traps.is_free)
 
     def offer(self, found: Found, *, depth: int, via_id: str | None) -> NewUrl | None:
         """What may enter, with its priority; None for a URL that is known or held back.
@@ -44,6 +54,8 @@ class Gate:
         `depth` is the URL's own link depth; a sitemap's is how deep it is nested.
         """
         if self._frontier.knows(found.url):
+            if not found.from_page:
+                self._frontier.vouch(found.url)
             return None
         reason = self._reason_against(found, depth)
         if reason is not None:
@@ -55,7 +67,26 @@ class Gate:
             self._sitemaps += 1
             return NewUrl(found.url, origin_of(found.url), "sitemap", LISTS, depth, via_id=via_id)
         priority = self._priority(found.url, found.text, depth, found.context)
-        return NewUrl(found.url, origin_of(found.url), found.kind, priority, depth, via_id=via_id)
+        new = NewUrl(found.url, origin_of(found.url), found.kind, priority, depth, via_id=via_id, from_link=found.from_page)
+        if found.from_page and (maze := self.maze_around(found.url)):
+            if self._frontier.held < HELD_CAP:
+                self._frontier.add_held(new, maze)
+            else:
+                self._ledger.hold(found.url, "trap", maze, self._clock.now())
+            return None
+        if found.from_page and (pattern := self._traps.admit(found.url)):
+            self._ledger.hold(found.url, "trap", pattern.removeprefix("trap "), self._clock.now())
+            return None
+        return new
+
+    def maze_around(self, url: str) -> str | None:
+        """The maze, as `frontier_log.detail` has it, into which a URL leads as far as is known now; None for others."""
+        family = self._mazes.holds(url)
+        return None if family is None or self._traps.is_free(url) else MAZE + family
+
+    def mazes(self) -> dict[str, datetime]:
+        """The mazes that are in force or looked at again, as `frontier_log.detail` has them, and since when."""
+        return {MAZE + family: since for family, since in self._mazes.known().items() if not self._traps.is_free(family)}
 
     def has_settled(self, url: str) -> bool:
         """Whether to offer the URL once more changes nothing, as far as memory tells; any thread may ask."""
@@ -83,15 +114,19 @@ class Gate:
             return "nofollow", "rel=nofollow"
         if depth > self._site.budget.depth:
             return "depth", f"depth {self._site.budget.depth}"
-        if found.from_page and (reason := self._traps.admit(found.url)):
-            return "trap", reason.removeprefix("trap ")
-        if found.from_page and not self._traps.is_free(found.url) and (family := self._mazes.holds(found.url)):
-            return "trap", f"maze {family}"
         return None
 
     def settled(self, exchange: Exchange) -> None:
-        """Take note of a good page that has links: a run of equal ones is a maze."""
+        """Take note of a good page that has links: a run of equal ones is a maze, and a different one ends it."""
         document = exchange.payload
         if len(document) <= ECHO_BYTES:
             document, _ = decode_content(document, exchange.header("Content-Encoding"), 8 * ECHO_BYTES)
-        self._mazes.saw(exchange.url, page_signatures(document, exchange.url))
+        family, run, ended = self._mazes.saw(exchange.url, page_signatures(document, exchange.url), self._clock.now())
+        if run.length > 1:
+            self._memory.keep(family, run)
+            self._kept.add(family)
+        elif family in self._kept:
+            self._memory.forget(family)
+            self._kept.discard(family)
+        if ended:
+            self._frontier.free(MAZE + family)

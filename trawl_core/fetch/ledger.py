@@ -22,6 +22,11 @@ SAMPLES = 10
 HELD_CAP = 500_000
 _TIMES = ("fetch_time", "refers_to_date")
 _ASKED_IN_VAIN = ("timeout", "connect_error", "dns_error", "tls_error", "invalid_http")
+# The reason of pages that were fetched, and not rendered.
+BROWSER = "browser"
+# The frontier tells what became of a URL that entered it, but for those that it denied and the ledger counts.
+_STILL_HELD = f"""(reason = '{BROWSER}' OR NOT EXISTS (SELECT 1 FROM urls WHERE urls.url = held.url
+    AND NOT (urls.state = 3 AND urls.outcome IN ('robots_denied', 'out_of_scope'))))"""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -150,12 +155,20 @@ class Ledger:
                 "INSERT OR IGNORE INTO held VALUES (?, ?, ?, ?)", (url, reason, detail, to_us(now))
             ).rowcount
 
+    def rendered(self, url: str, error: str | None, now: datetime) -> None:
+        """Note that a page which wants a browser was not rendered, and why; None that it was."""
+        self._held.discard((url, BROWSER))
+        if error is not None:
+            # What follows a colon is about this page alone.
+            values = (url, BROWSER, error.partition(":")[0], to_us(now))
+            self.db.execute("INSERT OR REPLACE INTO held VALUES (?, ?, ?, ?)", values)
+        else:
+            self.db.execute("DELETE FROM held WHERE url = ? AND reason = ?", (url, BROWSER))
+
     def held(self) -> list[dict[str, Any]]:
-        """Rows of `frontier_log`, without URLs that were fetched after all (found again by a shorter way)."""
+        """Rows of `frontier_log`, without URLs that entered the frontier after all (found again by a shorter way)."""
         groups = self.db.execute(
-            "SELECT reason, detail, count(*), min(first_us) FROM held WHERE NOT EXISTS ("
-            "SELECT 1 FROM urls WHERE urls.url = held.url AND urls.state = 3 AND urls.outcome NOT IN ('robots_denied', 'out_of_scope'))"
-            " GROUP BY reason, detail ORDER BY reason, detail"
+            f"SELECT reason, detail, count(*), min(first_us) FROM held WHERE {_STILL_HELD} GROUP BY reason, detail ORDER BY reason, detail"
         ).fetchall()
         return [
             {"reason": reason, "detail": detail, "count": count, "samples": self._samples(reason, detail), "first_seen": from_us(first_us)}
@@ -163,7 +176,7 @@ class Ledger:
         ]
 
     def _samples(self, reason: str, detail: str) -> list[str]:
-        query = "SELECT url FROM held WHERE reason = ? AND detail = ? ORDER BY url LIMIT ?"
+        query = f"SELECT url FROM held WHERE reason = ? AND detail = ? AND {_STILL_HELD} ORDER BY url LIMIT ?"
         return [url for (url,) in self.db.execute(query, (reason, detail, SAMPLES))]
 
 

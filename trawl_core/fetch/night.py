@@ -6,9 +6,10 @@ came of it: archive, row, links, redirect, retry. The durable order is the Recor
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Mapping
 from dataclasses import replace
+from datetime import datetime
 from typing import Any
 
 from trawl_core.clock import Clock
@@ -23,11 +24,13 @@ from trawl_core.fetch.origins import Origin, RobotsVisit, Turns
 from trawl_core.fetch.politeness import THROTTLED, backoff_s, retry_after_s
 from trawl_core.fetch.recording import Recorder
 from trawl_core.fetch.spending import Spending
+from trawl_core.fetch.trap_memory import TrapMemory
 from trawl_core.fetch.work import Result, Task
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import normalize_url, origin_of
 from trawl_core.warc.captures import redirect_target
 from trawl_core.warc.exchange import Exchange
+from trawl_core.warc.format import sha1_base32
 from trawl_core.warc.writer import RevisitOf
 
 # A retry that would have to wait longer is left for another night: a run has to end.
@@ -48,6 +51,7 @@ class Night:
         recorder: Recorder,
         asking: RobotsAsking,
         spending: Spending,
+        memory: TrapMemory,
         clock: Clock,
         turns: Turns,
     ) -> None:
@@ -62,11 +66,14 @@ class Night:
         self.renderings: Counter[str | None] = Counter()
         self.refused_in_browser = 0
         self.origins: dict[str, Origin] = {}
+        self.has_settled = self._gate.has_settled
+        # Origins whose robots.txt redirects to another one, by that one, which has to be asked at its own pace.
+        self._errands: dict[str, deque[Origin]] = defaultdict(deque)
+        self._errand_for: dict[Task, Origin] = {}
         self._asking = asking
         self._clock = clock
         self._turns = turns
-        self._gate = Gate(site, frontier, ledger, clock)
-        self.has_settled = self._gate.has_settled
+        self._gate = Gate(site, frontier, ledger, clock, memory)
         self._redirects = ledger.redirects()
         self._seed_origins = {origin_of(url) for url in map(normalize_url, site.seeds) if url}
 
@@ -88,14 +95,20 @@ class Night:
         if self.is_closing or origin.busy_asking:
             return None
         if origin.given_up:
+            self._give_up_errands(origin)
             self._put_off(origin)
             return None
         if origin.address is None:
             origin.busy_asking = True
             return Task(origin, "resolve", origin.visit.url)
+        if errands := self._errands.get(origin.key):
+            asker = errands.popleft()
+            task = Task(origin, "robots", asker.visit.url)
+            self._errand_for[task] = asker
+            return task
         if not self._asking.known(origin):
-            origin.busy_asking = True
-            return Task(origin, "robots", origin.visit.url)
+            # An errand may have led to an origin of which nothing else is wanted.
+            return self._ask_for_robots(origin) if origin.leases or self.frontier.has_waiting(origin.key) else None
         if (rendering := self._next_to_render(origin)) is not None:
             return rendering
         while (lease := self._next_lease(origin)) is not None:
@@ -112,9 +125,30 @@ class Night:
             if origin.robots is not None and not origin.robots.rules.allowed(lease.url):
                 self._deny(origin, lease)
                 continue
+            if lease.from_link and not lease.attempts and (maze := self._gate.maze_around(lease.url)):
+                self.frontier.hold(lease, maze)
+                self.recorder.touched()
+                continue
             self.spending.started(lease.kind)
             return Task(origin, lease.kind, lease.url, lease, self._conditions(lease))
         return None
+
+    def _ask_for_robots(self, origin: Origin) -> Task | None:
+        origin.busy_asking = True
+        place = origin_of(origin.visit.url)
+        if place == origin.key:
+            return Task(origin, "robots", origin.visit.url)
+        self._errands[place].append(origin)
+        self._turns.enter(self.origin(place))
+        return None
+
+    def _give_up_errands(self, origin: Origin) -> None:
+        errands = self._errands.get(origin.key)
+        while errands:
+            asker = errands.popleft()
+            asker.busy_asking = False
+            self._asking.gave_up(asker, origin.closed_because or origin.pace.shut_because or f"{origin.key} was given up")
+            self._turns.enter(asker)
 
     def _next_lease(self, origin: Origin) -> Leased | None:
         if not origin.leases:
@@ -128,7 +162,7 @@ class Night:
             if over := self.spending.over():
                 self._leave_unrendered(fetched, f"the budget was used up ({over})")
                 continue
-            self.spending.started("page")
+            self.spending.rendering()
             return Task(origin, "render", fetched.task.url, fetched.task.lease, fetched=fetched)
         return None
 
@@ -196,14 +230,19 @@ class Night:
             fetched, rendered = task.fetched, result.rendered
             assert fetched is not None
             assert rendered is not None
-            self.spending.received(rendered.received_bytes)
+            self.spending.rendered(rendered.received_bytes)
             self._settle(origin, fetched.task, result, None)
             return None
         exchange = result.exchange
         assert exchange is not None
         self.spending.received(len(exchange.response_bytes) + len(exchange.interim))
         if task.lease is None:
-            return self._robots_answered(origin, exchange)
+            asker = self._errand_for.pop(task, origin)
+            pause = self._robots_answered(asker, exchange)
+            if asker is not origin:
+                asker.pace.next_at = max(asker.pace.next_at, self._clock.monotonic() + (pause or 0.0))
+                self._turns.enter(asker)
+            return pause
         pause = self._pause(exchange)
         if pause is not None and pause > ORIGIN_WAIT_S:
             origin.pace.shut_because = f"{origin.key} asks to be left alone for {pause:.0f} s"
@@ -236,12 +275,14 @@ class Night:
         rendered = result.rendered
         if rendered is not None:
             self.renderings[rendered.error] += 1
+            self.ledger.rendered(exchange.url, rendered.error, self._clock.now())
             self.refused_in_browser += len(rendered.refused)
             error = error or (f"scripts render this page, and it was not rendered: {rendered.error}." if rendered.error else None)
         row = self.recorder.record(
             exchange,
             revisit=self._revisit(lease, exchange, outcome or exchange.outcome),
             rendered=rendered.html if rendered is not None else None,
+            rendered_digest=sha1_base32(rendered.html) if rendered is not None and rendered.html is not None else None,
             outcome=outcome,
             error=error or result.unread,
             fetch_redirect=target,
@@ -257,6 +298,8 @@ class Night:
             # A list is no step on the way to the pages that it names.
             depth = 1 if lease.kind != "page" and found.kind == "page" else lease.depth + 1
             self._enter(self._gate.offer(found, depth=depth, via_id=row["capture_id"]))
+        for key in self.frontier.take_freed():
+            self._turns.enter(self.origin(key))
 
     def _judge(self, lease: Leased, exchange: Exchange, target: str | None, *, asked: bool) -> tuple[str | None, str | None]:
         """Outcome and error where the crawl knows better than one exchange; (None, None) mostly."""
@@ -322,6 +365,7 @@ class Night:
                 **columns,
             )
         elif self.frontier.knows(target):
+            self.frontier.vouch(target)
             self.frontier.link_redirect(target, row["capture_id"], hop)
         else:
             self._enter(
@@ -358,6 +402,10 @@ class Night:
         """Retries that are due stand in line again."""
         for key in self.frontier.promote(now_s):
             self._turns.enter(self.origin(key))
+
+    def mazes(self) -> dict[str, datetime]:
+        """As the gate has them."""
+        return self._gate.mazes()
 
     @property
     def is_over(self) -> bool:

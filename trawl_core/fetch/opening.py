@@ -9,6 +9,7 @@ import polars as pl
 from trawl_core.fetch.frontier import Frontier, NewUrl
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.priority import LISTS, SEED, planned_priority
+from trawl_core.fetch.spending import begin_anew
 from trawl_core.fetch.state import NightState
 from trawl_core.lake import Lake, tables
 from trawl_core.lake.layout import Partition
@@ -17,6 +18,7 @@ from trawl_core.urls.normalize import normalize_url, origin_of
 
 # What a later call of the same day tries again; everything else that was decided stays decided.
 RETRIED_LATER = ("timeout", "connect_error", "dns_error", "tls_error", "robots_unavailable", "server_error", "put_off", "truncated")
+_TAKEN_OVER = "history"
 _HISTORY = [
     "url",
     "state",
@@ -56,21 +58,26 @@ def start_pass(state: NightState, ledger: Ledger, frontier: Frontier, *, refetch
     """Let URLs wait again that this call should fetch again; a refetch begins the budgets anew."""
     if refetch:
         frontier.forget_redirect_targets_and_known()
+        taken_over(state, None)
         frontier.redo(None)
-        pages, received = ledger.spent()
-        state.set_number("pages_before", pages)
-        state.set_number("bytes_before", received)
-        state.set_number("elapsed_s", 0)
+        begin_anew(state, ledger)
     else:
         frontier.redo(RETRIED_LATER)
 
 
-def load_history(lake: Lake, partition: Partition, ledger: Ledger) -> pl.DataFrame | None:
-    """The newest url_history before this date, its bodies noted in the ledger; None when there is none."""
+def load_history(lake: Lake, partition: Partition, state: NightState, ledger: Ledger) -> tuple[pl.DataFrame | None, str | None]:
+    """The newest url_history before this date, its bodies noted in the ledger, and what tells it from another; None when there is none.
+
+    An earlier call of the night may have taken it over (`taken_over`): then only its URLs are read.
+    """
     days = tables.dates_of(lake, "url_history", partition.domain, before=partition.crawl_date)
     if not days:
-        return None
-    history = pl.from_arrow(tables.read(lake, "url_history", Partition(days[-1], partition.domain), _HISTORY))
+        return None, None
+    newest = Partition(days[-1], partition.domain)
+    version = f"{newest.crawl_date} {lake.size(lake.table_name('url_history', newest))}"
+    if is_taken_over(state, version):
+        return pl.from_arrow(tables.read(lake, "url_history", newest, ["url"])), version
+    history = pl.from_arrow(tables.read(lake, "url_history", newest, _HISTORY))
     bodies = history.filter(pl.col("body_warc_filename").is_not_null() & pl.col("content_digest").is_not_null())
     sums = _payload_sums(lake, partition, bodies)
     ledger.add_bodies(
@@ -86,7 +93,17 @@ def load_history(lake: Lake, partition: Partition, ledger: Ledger) -> pl.DataFra
         )
         for row in bodies.iter_rows(named=True)
     )
-    return history
+    return history, version
+
+
+def is_taken_over(state: NightState, version: str) -> bool:
+    """True when the bodies and URLs of that history are in the state file."""
+    return state.text(_TAKEN_OVER) == version
+
+
+def taken_over(state: NightState, version: str | None) -> None:
+    """Note that they are; None that they are no longer."""
+    state.set_text(_TAKEN_OVER, version)
 
 
 def _payload_sums(lake: Lake, partition: Partition, bodies: pl.DataFrame) -> dict[str, str]:
@@ -133,6 +150,7 @@ def _from_plan(plan: pl.DataFrame, seeds: set[str]) -> Iterator[NewUrl]:
             etag=row["etag"],
             last_modified=row["last_modified"],
             body_capture_id=row["body_capture_id"],
+            from_link=row["reason"] == "new",
         )
 
 

@@ -11,16 +11,26 @@ from typing import Any
 from trawl_core.clock import Clock
 from trawl_core.errors import FetchError, TrawlError, explain_os_error
 from trawl_core.fetch.asking import RobotsAsking
-from trawl_core.fetch.frontier import DELAYED, EVICTED, LEFT, WAITING, Frontier
+from trawl_core.fetch.frontier import Frontier
+from trawl_core.fetch.frontier_log import frontier_log
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.night import Night
-from trawl_core.fetch.opening import known_urls, load_history, planned_urls, start_pass, take_over_captures
+from trawl_core.fetch.opening import (
+    is_taken_over,
+    known_urls,
+    load_history,
+    planned_urls,
+    start_pass,
+    take_over_captures,
+    taken_over,
+)
 from trawl_core.fetch.origins import Turns
 from trawl_core.fetch.recording import Recorder
 from trawl_core.fetch.recovery import recover_earlier
 from trawl_core.fetch.robots_cache import RobotsCache
 from trawl_core.fetch.spending import Spending
 from trawl_core.fetch.state import NightState, explain_sqlite_error, forget_old_states, state_file
+from trawl_core.fetch.trap_memory import TrapMemory
 from trawl_core.lake import Lake, tables
 from trawl_core.lake.layout import Partition
 from trawl_core.lake.tables import Committed, StageResult
@@ -95,6 +105,8 @@ class Session:
             take_over_captures(lake, partition, ledger, frontier)
             start_pass(self.state, ledger, frontier, refetch=refetch)
             self._plan(lake, partition, site, ledger, frontier, refetch=refetch)
+            memory = TrapMemory(self.state)
+            memory.recall(lake, partition, site.traps, clock.now())
             recorder = Recorder(
                 lake, partition, site, state=self.state, ledger=ledger, user_agent=config.user_agent, clock=clock, work=work
             )
@@ -106,13 +118,14 @@ class Session:
                 recorder=recorder,
                 asking=RobotsAsking(recorder, RobotsCache(self.state, config.product_token), clock),
                 spending=Spending(site.budget, self.state, ledger, clock),
+                memory=memory,
                 clock=clock,
                 turns=turns,
             )
             self._held = held.pop_all()
 
     def _plan(self, lake: Lake, partition: Partition, site: Site, ledger: Ledger, frontier: Frontier, *, refetch: bool) -> None:
-        history = load_history(lake, partition, ledger)
+        history, version = load_history(lake, partition, self.state, ledger)
         scope = Scope(site)
         allowed = []
         for new in planned_urls(lake, partition, site, history):
@@ -123,11 +136,12 @@ class Session:
             else:
                 ledger.hold(new.url, "scope", reason, self._clock.now())
         frontier.plan(allowed)
-        if history is not None and not refetch:
+        if history is not None and version is not None and not refetch and not is_taken_over(self.state, version):
             frontier.know(known_urls(history))
+            taken_over(self.state, version)
 
     def make_durable(self) -> None:
-        self.state.set_number("elapsed_s", self.night.spending.elapsed_s())
+        self.night.spending.save()
         self.night.recorder.make_durable()
 
     def stop(self) -> None:
@@ -138,7 +152,7 @@ class Session:
     def finish(self) -> None:
         """Seal the archive and commit the tables; `outcome` is set."""
         self.night.give_back()
-        self.state.set_number("elapsed_s", self.night.spending.elapsed_s())
+        self.night.spending.save()
         self.night.recorder.seal()
         committed = self._commit_tables()
         self.outcome = CrawlOutcome(self.job.partition, StageResult(committed, self._facts()), self._failure())
@@ -169,20 +183,8 @@ class Session:
         return Committed(name, tables.count(self._lake, table, self.job.partition) or 0, self._lake.size(name) or 0)
 
     def _frontier_log(self) -> list[dict[str, Any]]:
-        frontier, now = self.night.frontier, self._clock.now()
-        rest = []
         over = self.night.spending.over()
-        reason = ("budget", over) if over else ("budget", "stopped by a person")
-        for state, why in ((WAITING, reason), (DELAYED, reason), (EVICTED, ("evicted", f"frontier {self.job.site.budget.frontier}"))):
-            count, samples = frontier.sample(state)
-            if count:
-                rest.append({"reason": why[0], "detail": why[1], "count": count, "samples": samples, "first_seen": now})
-        for outcome, count, samples in frontier.left(LEFT):
-            why = "robots" if outcome == "robots_unavailable" else "attempts"
-            rest.append(
-                {"reason": why, "detail": f"{outcome}, left for another night", "count": count, "samples": samples, "first_seen": now}
-            )
-        return [*self.night.ledger.held(), *rest]
+        return frontier_log(self.night, over or "stopped by a person", self._clock.now())
 
     def _facts(self) -> dict[str, Any]:
         spending, night = self.night.spending, self.night

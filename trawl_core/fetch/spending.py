@@ -11,6 +11,17 @@ from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.state import NightState
 from trawl_core.sites import Budget
 
+_ELAPSED, _RENDERINGS, _RENDERING_BYTES = "elapsed_s", "renderings", "rendering_bytes"
+
+
+def begin_anew(state: NightState, ledger: Ledger) -> None:
+    """What was spent so far counts no more: a new pass of the same night."""
+    pages, received = ledger.spent()
+    state.set_number("pages_before", pages)
+    state.set_number("bytes_before", received)
+    for spent in (_ELAPSED, _RENDERINGS, _RENDERING_BYTES):
+        state.set_number(spent, 0)
+
 
 class Spending:
     """`over()` names the exhausted budget as `frontier_log.detail` has it; `counts` are this call's outcomes of pages."""
@@ -18,15 +29,19 @@ class Spending:
     def __init__(self, budget: Budget, state: NightState, ledger: Ledger, clock: Clock) -> None:
         pages, received = ledger.spent()
         self.budget = budget
-        self.pages = pages - int(state.number("pages_before"))
-        self.bytes = received - int(state.number("bytes_before"))
+        # A rendering is a visit of the page, and of what its scripts ask for no capture tells.
+        self._renderings = int(state.number(_RENDERINGS))
+        self._rendering_bytes = int(state.number(_RENDERING_BYTES))
+        self.pages = pages - int(state.number("pages_before")) + self._renderings
+        self.bytes = received - int(state.number("bytes_before")) + self._rendering_bytes
         self.counts: Counter[str] = Counter()
         self.requests = 0
         self.wire_bytes = 0
         self.answers = 0
         self.last_error: str | None = None
         self._clock = clock
-        self._elapsed_before = state.number("elapsed_s")
+        self._state = state
+        self._elapsed_before = state.number(_ELAPSED)
         self._started = clock.monotonic()
 
     def elapsed_s(self) -> float:
@@ -48,6 +63,21 @@ class Spending:
         """A request is on its way; pages count when they start, so that a budget is never overrun."""
         self.requests += 1
         self.pages += kind == "page"
+
+    def rendering(self) -> None:
+        """The browser visits a page, which counts as one more."""
+        self._renderings += 1
+        self.started("page")
+
+    def rendered(self, wire_bytes: int) -> None:
+        self._rendering_bytes += wire_bytes
+        self.received(wire_bytes)
+
+    def save(self) -> None:
+        """Keep what the captures don't tell for a later call of this night."""
+        self._state.set_number(_ELAPSED, self.elapsed_s())
+        self._state.set_number(_RENDERINGS, self._renderings)
+        self._state.set_number(_RENDERING_BYTES, self._rendering_bytes)
 
     def received(self, wire_bytes: int) -> None:
         self.bytes += wire_bytes

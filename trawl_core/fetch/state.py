@@ -16,7 +16,7 @@ from pathlib import Path
 from trawl_core.errors import DiskFullError, LakeError, explain_os_error
 from trawl_core.lake.layout import Partition
 
-STATE_VERSION = "1"
+STATE_VERSION = "2"
 KEPT_DAYS = 7
 
 _TABLES = """
@@ -41,10 +41,14 @@ CREATE TABLE IF NOT EXISTS urls (
     body_capture_id TEXT,
     bare INTEGER NOT NULL DEFAULT 0,
     redirect_from_id TEXT,
-    redirect_hop INTEGER NOT NULL DEFAULT 0
+    redirect_hop INTEGER NOT NULL DEFAULT 0,
+    from_link INTEGER NOT NULL DEFAULT 0
 );
 CREATE INDEX IF NOT EXISTS urls_ready ON urls (origin_id, priority DESC, id) WHERE state = 0;
 CREATE INDEX IF NOT EXISTS urls_delayed ON urls (next_eligible_at) WHERE state = 2;
+CREATE INDEX IF NOT EXISTS urls_aside ON urls (state, outcome) WHERE state IN (1, 5, 6, 7);
+CREATE INDEX IF NOT EXISTS urls_failed ON urls (outcome) WHERE state = 3 AND outcome NOT IN ('ok', 'not_modified', 'http_error');
+CREATE INDEX IF NOT EXISTS urls_lists ON urls (kind) WHERE kind != 'page';
 CREATE TABLE IF NOT EXISTS captures (
     capture_id TEXT PRIMARY KEY,
     fetch_us INTEGER NOT NULL,
@@ -74,6 +78,13 @@ CREATE TABLE IF NOT EXISTS held (
     reason TEXT NOT NULL,
     detail TEXT NOT NULL,
     first_us INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS trap_samples (family TEXT NOT NULL, url TEXT NOT NULL, PRIMARY KEY (family, url)) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS mazes (
+    family TEXT PRIMARY KEY,
+    signatures TEXT NOT NULL,
+    length INTEGER NOT NULL,
+    since_us INTEGER
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS robots (
     origin TEXT PRIMARY KEY,
@@ -117,11 +128,18 @@ class NightState:
             self.db.execute("PRAGMA journal_mode = WAL")
             self.db.execute("PRAGMA synchronous = FULL")
             self.db.execute("PRAGMA cache_size = -16000")
+            self._bring_up_to_date()
             self.db.executescript(_TABLES)
             self.db.execute("BEGIN IMMEDIATE")
-            self.db.execute("INSERT OR IGNORE INTO meta VALUES ('version', ?)", (STATE_VERSION,))
+            self.db.execute("INSERT OR REPLACE INTO meta VALUES ('version', ?)", (STATE_VERSION,))
         except sqlite3.Error as error:
             raise explain_sqlite_error(error, path) from error
+
+    def _bring_up_to_date(self) -> None:
+        """A file that version 1 began has its night finished by this one."""
+        columns = [row[1] for row in self.db.execute("PRAGMA table_info(urls)")]
+        if columns and "from_link" not in columns:
+            self.db.execute("ALTER TABLE urls ADD COLUMN from_link INTEGER NOT NULL DEFAULT 0")
 
     def commit(self) -> None:
         """Make everything since the last commit durable in one step."""
@@ -136,6 +154,14 @@ class NightState:
         """A number kept in `meta`; 0 when it was never set."""
         row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
         return float(row[0]) if row else 0.0
+
+    def text(self, key: str) -> str | None:
+        """A text kept in `meta`; None when it was never set."""
+        row = self.db.execute("SELECT value FROM meta WHERE key = ?", (key,)).fetchone()
+        return row[0] if row else None
+
+    def set_text(self, key: str, value: str | None) -> None:
+        self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     def set_number(self, key: str, value: float) -> None:
         self.db.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, repr(value)))

@@ -11,7 +11,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 2  # raised with each change of a table; files of an older version are read, with nulls for what they lack
+SCHEMA_VERSION = 3  # raised with each change of a table; files of an older version are read, with nulls for what they lack
 
 DATE = pa.date32()
 TIME = pa.timestamp("us", tz="UTC")
@@ -136,6 +136,23 @@ captures = _spec(
     ("software", TEXT, "trawl/<version>, or the software that wrote an imported WARC"),
     ("rendered_offset", INT, "Offset of the conversion record with the DOM that a browser made, in the same file; null without one"),
     ("rendered_length", INT, "Length of the conversion record"),
+    ("rendered_digest", TEXT, "sha1 base32 of that DOM, without 'sha1:'"),
+)
+
+LOG_REASONS = (
+    "attempts",
+    "browser",
+    "budget",
+    "depth",
+    "evicted",
+    "javascript_redirect",
+    "network",
+    "nofollow",
+    "not_due",
+    "put_off",
+    "robots",
+    "scope",
+    "trap",
 )
 
 frontier_log = _spec(
@@ -143,11 +160,15 @@ frontier_log = _spec(
     "domain",
     "What was not fetched and why; nothing vanishes",
     ("reason", "detail"),
-    ("reason", TEXT, "evicted, trap, budget, scope, robots, nofollow, depth, attempts or javascript_redirect (the target of a script)"),
+    (
+        "reason",
+        TEXT,
+        "One of: " + ", ".join(LOG_REASONS) + "; the pages of browser were fetched and not rendered, all others were not fetched",
+    ),
     ("detail", TEXT, "The rule, pattern or budget that decided"),
-    ("count", INT, "URLs held back"),
+    ("count", INT, "URLs held back, each under one reason; 0 for a maze of an earlier night that still stands and that nothing led into"),
     ("samples", pa.list_(TEXT), "Up to 10 of those URLs, sorted"),
-    ("first_seen", TIME, "When the first of them was held back"),
+    ("first_seen", TIME, "When the first of them was held back; of a maze, when it was found to be one, maybe on an earlier night"),
 )
 
 OUTLINK = pa.struct([("url", TEXT), ("rel", TEXT), ("text", TEXT), ("in_scope", BOOL)])
@@ -379,6 +400,7 @@ url_history = _spec(
     ("server_last_modified", TIME, "Last-Modified of the last good body as a moment"),
     ("validator_kind", TEXT, "etag, last_modified, both or none"),
     ("content_digest", TEXT, "Payload digest of the last good body"),
+    ("rendered_digest", TEXT, "Digest of what a browser made of the last good body; null when none did"),
     ("body_capture_id", TEXT, "Capture that holds the last good body"),
     ("body_fetch_time", TIME, "When that capture was made"),
     ("body_warc_filename", TEXT, "WARC file that holds the last good body"),

@@ -18,6 +18,7 @@ CAPTURE_COLUMNS = (
     "fetch_status",
     "fetch_redirect",
     "content_digest",
+    "rendered_digest",
     "content_truncated",
     "warc_filename",
     "warc_record_offset",
@@ -36,7 +37,15 @@ CAPTURE_COLUMNS = (
 CHANGED_EVENTS = ("new", "content", "structured", "metadata", "reappeared", "reverted", "moved", "soft_gone")
 
 _VALIDATORS = ("etag", "last_modified")
-_BODY = ("content_digest", "body_capture_id", "body_fetch_time", "body_warc_filename", "body_warc_offset", "body_warc_length")
+_BODY = (
+    "content_digest",
+    "rendered_digest",
+    "body_capture_id",
+    "body_fetch_time",
+    "body_warc_filename",
+    "body_warc_offset",
+    "body_warc_length",
+)
 
 
 def night_of(captures: pl.DataFrame) -> pl.DataFrame:
@@ -78,7 +87,8 @@ def fetches_of(night: pl.DataFrame, changes: pl.DataFrame | None, history: pl.Da
     """`night` as `update_history` takes it.
 
     Whether a page changed is what `changes` says of its URL (a template edit is none); where that table was not made
-    (None), whether its digest differs from the history's.
+    (None), whether its digest differs from the history's: that of the DOM where a browser rendered the page both times. One that was
+    rendered one time only may have changed or not when the page that holds the scripts is the same.
     """
     with_tag, with_date = pl.col("etag").is_not_null(), pl.col("last_modified").is_not_null()
     validators = (
@@ -91,8 +101,16 @@ def fetches_of(night: pl.DataFrame, changes: pl.DataFrame | None, history: pl.Da
         .otherwise(pl.lit("none"))
     )
     if changes is None:
-        digests = history.select("url", known_digest="content_digest")
-        marked = night.join(digests, on="url", how="left").with_columns(changed=pl.col("content_digest") != pl.col("known_digest"))
+        digests = history.select("url", known_digest="content_digest", known_rendering="rendered_digest")
+        now, before = pl.col("rendered_digest"), pl.col("known_rendering")
+        differs = pl.col("content_digest") != pl.col("known_digest")
+        marked = night.join(digests, on="url", how="left").with_columns(
+            changed=pl.when(now.is_not_null() & before.is_not_null())
+            .then(now != before)
+            .when((now.is_not_null() != before.is_not_null()) & differs.not_())
+            .then(None)
+            .otherwise(differs)
+        )
     else:
         marked = night.join(changes.select("url", "event"), on="url", how="left").with_columns(
             changed=pl.col("event").is_in(CHANGED_EVENTS).fill_null(False)
@@ -119,6 +137,7 @@ def remember_bodies(history: pl.DataFrame, night: pl.DataFrame) -> pl.DataFrame:
         "url",
         "fetched",
         "content_digest",
+        "rendered_digest",
         "least_depth",
         *_VALIDATORS,
         last_status="fetch_status",

@@ -18,6 +18,7 @@ from trawl_core.recrawl.links import add_unfetched
 from trawl_core.recrawl.night import CAPTURE_COLUMNS, fetches_of, night_of, remember_bodies
 from trawl_core.recrawl.plan import plan_recrawl, smallest_feasible_age_days
 from trawl_core.sites import Site
+from trawl_core.urls.mazes import mazes_in_log
 from trawl_core.urls.normalize import normalize_url
 from trawl_core.urls.scope import Scope
 from trawl_core.warc.imported import archived_files
@@ -143,7 +144,8 @@ def _fold(lake: Lake, partition: Partition, site: Site, history: pl.DataFrame) -
         history = update_history(history, fetches_of(night, changes, history), night["fetch_time"].max())
         history = remember_bodies(history, night)
     pages = pl.from_arrow(tables.read(lake, "pages", partition, ["url", "outlinks"]))
-    return _mark_excluded(add_unfetched(history, pages, site, _lists(lake, partition)), site)
+    log = tables.read(lake, "frontier_log", partition, ["reason", "detail", "first_seen"]).to_pylist()
+    return _mark_excluded(add_unfetched(history, pages, site, _lists(lake, partition), mazes_in_log(log)), site)
 
 
 def _lists(lake: Lake, partition: Partition) -> pl.Series:

@@ -6,6 +6,7 @@ A URL that brings a value never seen at its path is always admitted.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from urllib.parse import parse_qsl
 
@@ -24,10 +25,14 @@ class _Path:
 
 
 class FacetCounter:
-    """`sample` URLs of a path are admitted before its combinations are held back."""
+    """`sample` URLs of a path are admitted before its combinations are held back.
 
-    def __init__(self, sample: int) -> None:
+    `known` gives the URLs with a query that were admitted at a path before; it is asked once for each path.
+    """
+
+    def __init__(self, sample: int, known: Callable[[str], Iterable[str]] = lambda path: ()) -> None:
         self._sample = sample
+        self._known = known
         self._paths: dict[str, _Path] = {}
 
     def admit(self, url: str) -> str | None:
@@ -39,7 +44,7 @@ class FacetCounter:
             if parameters and (path := self._paths.get(base)) is not None:
                 self._learn(path, parameters)
             return None
-        path = self._paths.setdefault(base, _Path())
+        path = self._paths.get(base) or self._open(base)
         if hash(url) in path.urls:
             return None
         if len(path.urls) >= self._sample and not self._brings_a_value(path, parameters) and self._combines(path):
@@ -47,6 +52,15 @@ class FacetCounter:
         path.urls.add(hash(url))
         self._learn(path, parameters)
         return None
+
+    def _open(self, base: str) -> _Path:
+        path = self._paths[base] = _Path()
+        for url in self._known(base):
+            parameters = parse_qsl(url.partition("?")[2], keep_blank_values=True)
+            if len(parameters) >= 2:
+                path.urls.add(hash(url))
+            self._learn(path, parameters)
+        return path
 
     @staticmethod
     def _learn(path: _Path, parameters: list[tuple[str, str]]) -> None:

@@ -7,11 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
 from urllib.parse import unquote
 
 from trawl_core.urls.normalize import split_url
 
+# How `frontier_log.detail` begins where a maze held URLs back.
+MAZE = "maze "
 ECHO_BYTES = 8 * 1024
 _WORD = re.compile(r"[^\W_]{2,}")
 _RELATIVE_OR_WORD = re.compile(r"""(\bhref\s*=\s*["']?(?![/"']|https?:)[^"'\s>]*|[^\W_]{2,})""")
@@ -43,32 +48,62 @@ def page_signatures(document: bytes, url: str) -> frozenset[str]:
 
 
 @dataclass(slots=True)
-class _Run:
-    """`signatures` are those that every page of the run has."""
+class Run:
+    """`signatures` are those that every page of the run has; none yet where only its length is known, from an earlier night.
+
+    `since` is when it became a maze, None while it never was one; it is looked at again while `length` is below the sample.
+    """
 
     signatures: frozenset[str]
     length: int = 1
+    since: datetime | None = None
 
 
 class MazeWatch:
-    """Runs of equal answers by family; `sample` of them make a maze."""
+    """Runs of equal answers by family; `sample` of them make a maze. `runs` is what was seen before."""
 
-    def __init__(self, sample: int) -> None:
+    def __init__(self, sample: int, runs: Mapping[str, Run] | None = None) -> None:
         self._sample = sample
-        self._runs: dict[str, _Run] = {}
+        self._runs = dict(runs or {})
 
-    def saw(self, url: str, signatures: frozenset[str]) -> None:
-        """A good page with links was fetched."""
+    def saw(self, url: str, signatures: frozenset[str], now: datetime) -> tuple[str, Run, bool]:
+        """A good page with links was fetched. Returns its family, the family's run, and whether this page ended a maze."""
         family = maze_family(url)
         run = self._runs.get(family)
-        if run is not None and (common := run.signatures & signatures):
-            run.signatures = common
-            run.length += 1
-        else:
-            self._runs[family] = _Run(signatures)
+        if run is not None and not run.signatures:
+            # The first page since an earlier night has none to be compared with.
+            run.signatures = signatures
+            return family, run, False
+        if run is None or not (common := run.signatures & signatures):
+            ended = run is not None and self._stands(run)
+            run = self._runs[family] = Run(signatures)
+            return family, run, ended
+        run.signatures = common
+        run.length += 1
+        if run.length >= self._sample and (run.since is None or run.length == self._sample):
+            run.since = now
+        return family, run, False
+
+    def _stands(self, run: Run) -> bool:
+        return run.since is not None and run.length >= self._sample
 
     def holds(self, url: str) -> str | None:
         """The family of a URL that leads into a maze as far as is known now; None for others."""
+        if not self._runs:
+            return None
         family = maze_family(url)
         run = self._runs.get(family)
-        return family if run is not None and run.length >= self._sample else None
+        return family if run is not None and self._stands(run) else None
+
+    def known(self) -> dict[str, datetime]:
+        """The mazes that nothing spoke against, also those that are looked at again, and since when."""
+        return {family: run.since for family, run in self._runs.items() if run.since is not None}
+
+
+def mazes_in_log(rows: Iterable[Mapping[str, Any]]) -> dict[str, datetime]:
+    """The mazes that a night's `frontier_log` names, and since when they are known."""
+    return {
+        row["detail"].removeprefix(MAZE): row["first_seen"]
+        for row in rows
+        if row["reason"] == "trap" and row["detail"].startswith(MAZE) and row["first_seen"] is not None
+    }

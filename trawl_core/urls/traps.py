@@ -10,7 +10,11 @@ from __future__ import annotations
 import re
 import threading
 from collections import Counter
+from collections.abc import Iterable
+from datetime import date
+from typing import Protocol
 from urllib.parse import parse_qsl
+from zlib import crc32
 
 from trawl_core.sites import Traps
 from trawl_core.urls.facets import FacetCounter
@@ -40,6 +44,8 @@ _MAYBE_SESSION_KEY = re.compile(r"^(?:sid|sess|session|session_?id)$", re.IGNORE
 _RANDOM_VALUE = re.compile(r"^(?=.*\d)(?=.*[A-Za-z])[A-Za-z0-9_.-]{12,}$|^[0-9A-Fa-f-]{16,}$|^(?=.*\d)(?=.*[a-f])[0-9a-f]{8,}$")
 # Servlet path parameters, and the cookieless sessions of ASP.NET.
 _PATH_SESSION = re.compile(r";(?:jsessionid|sid|phpsessid)=[^/;?]*|/\(S\([a-z0-9]{20,}\)\)", re.IGNORECASE)
+# What every URL of a family has, but for stacked segments: most URLs are told apart by this alone.
+_MAY_BE_ONE = re.compile(r"[?;]|/\(S\(|(?:19|20|21)\d\d", re.IGNORECASE)
 _GROWING_PARAMETERS = 7
 _GROWING_REPEATS = 3
 _GROWING_CHARACTERS = 500
@@ -63,6 +69,8 @@ def trap_pattern(url: str) -> str | None:
     Kinds: `repeated` (a path segment three times), `session` (the URL without its session id), `calendar` (a date ends the
     path, stands behind a calendar segment or in a date parameter), `growing` (7 parameters, one name 3 times, or 500 characters).
     """
+    if not _MAY_BE_ONE.search(url) and not _may_be_stacked(url):
+        return None
     parts = split_url(url)
     where = f"{parts.url_protocol}://{parts.url_host_name}" + (f":{parts.url_port}" if parts.url_port else "")
     path, query = parts.url_path, parts.url_query or ""
@@ -80,6 +88,11 @@ def trap_pattern(url: str) -> str | None:
     if len(parameters) >= _GROWING_PARAMETERS or (parameters and max(Counter(name for name, _ in parameters).values()) >= _GROWING_REPEATS):
         return f"growing {where}{_numbers_out(path)}"
     return None
+
+
+def _may_be_stacked(url: str) -> bool:
+    segments = url.split("/")
+    return len(segments) - len(set(segments)) >= 2
 
 
 def _without_session(path: str, parameters: list[tuple[str, str]]) -> str | None:
@@ -100,26 +113,68 @@ def _is_calendar(path: str, parameters: list[tuple[str, str]]) -> bool:
     return any(_DATE_KEY.match(name) and _DATE_VALUE.match(value) for name, value in parameters)
 
 
-class TrapCounter:
-    """Counts each family's distinct URLs during one crawl; safe to call from several threads."""
+class Samples(Protocol):
+    """Where a TrapCounter keeps what it admitted, so that it need not be told again."""
 
-    def __init__(self, rules: Traps | None = None) -> None:
+    def of(self, family: str) -> set[str]:
+        """The family's URLs that were added before."""
+        ...
+
+    def add(self, family: str, url: str) -> None: ...
+
+    def queries_at(self, path: str) -> Iterable[str]:
+        """URLs that entered the crawl with a query behind this URL of a path."""
+        ...
+
+
+class _Nothing:
+    def of(self, family: str) -> set[str]:
+        return set()
+
+    def add(self, family: str, url: str) -> None:
+        """Kept by the counter itself."""
+
+    def queries_at(self, path: str) -> Iterable[str]:
+        return ()
+
+
+class TrapCounter:
+    """Counts each family's distinct URLs; safe to call from several threads.
+
+    On `night` one family in `recheck_days` is looked at again: a tenth of its sample is admitted beyond it. None for no such night.
+    """
+
+    def __init__(self, rules: Traps | None = None, samples: Samples | None = None, night: date | None = None) -> None:
         rules = rules or Traps()
+        samples = samples or _Nothing()
         self._enabled = rules.enabled
         self._allow = tuple(re.compile(pattern) for pattern in rules.allow)
-        self._samples = {
+        self._sizes = {
             "growing": rules.sample,
             "calendar": rules.calendar_sample,
             "repeated": rules.repeated_sample,
             "session": rules.session_sample,
         }
+        self._samples = samples
+        self._night = night
+        self._recheck_days = rules.recheck_days
         self._admitted: dict[str, set[str]] = {}
-        self._facets = FacetCounter(rules.sample)
+        self._facets = FacetCounter(rules.sample, samples.queries_at)
         self._lock = threading.Lock()
 
     def is_free(self, url: str) -> bool:
         """True where a person overruled the detection."""
         return not self._enabled or any(pattern.search(url) for pattern in self._allow)
+
+    def count(self, urls: Iterable[str]) -> None:
+        """Let URLs of earlier nights be part of their families' samples; the samples' own memory knows those of facets."""
+        for url in urls:
+            pattern = trap_pattern(url)
+            if pattern is not None and not self.is_free(url):
+                with self._lock:
+                    admitted = self._sample_of(pattern)
+                    if len(admitted) < self._size(pattern):
+                        self._add(pattern, admitted, url)
 
     def admit(self, url: str) -> str | None:
         """None when the URL may be fetched, else `trap <pattern>`; asking again about an admitted URL costs nothing."""
@@ -133,10 +188,34 @@ class TrapCounter:
                 path = self._facets.admit(url)
             return f"trap facets {path}" if path else None
         with self._lock:
-            admitted = self._admitted.setdefault(pattern, set())
+            admitted = self._sample_of(pattern)
             if url in admitted:
                 return None
-            if len(admitted) >= self._samples[pattern.partition(" ")[0]]:
+            size = self._size(pattern)
+            if len(admitted) >= (size + recheck_size(size) if self._is_rechecked(pattern) else size):
                 return f"trap {pattern}"
-            admitted.add(url)
+            self._add(pattern, admitted, url)
             return None
+
+    def _size(self, pattern: str) -> int:
+        return self._sizes[pattern.partition(" ")[0]]
+
+    def _sample_of(self, pattern: str) -> set[str]:
+        admitted = self._admitted.get(pattern)
+        if admitted is None:
+            admitted = self._admitted[pattern] = self._samples.of(pattern)
+        return admitted
+
+    def _add(self, pattern: str, admitted: set[str], url: str) -> None:
+        if url not in admitted:
+            admitted.add(url)
+            self._samples.add(pattern, url)
+
+    def _is_rechecked(self, pattern: str) -> bool:
+        # Spread over the nights, each family by its name: nothing has to be remembered for it.
+        return self._night is not None and (self._night.toordinal() + crc32(pattern.encode())) % self._recheck_days == 0
+
+
+def recheck_size(sample: int) -> int:
+    """How many URLs of a family with that sample are fetched to see whether it is still what it was taken for."""
+    return max(1, sample // 10)

@@ -62,6 +62,7 @@ def capture_row(
     fetch_redirect: str | None = None,
     content_charset: str | None = None,
     content_languages: str | None = None,
+    rendered_digest: str | None = None,
     outcome: str | None = None,
     error: str | None = None,
 ) -> dict[str, Any]:
@@ -116,6 +117,7 @@ def capture_row(
         "is_seed": is_seed,
         "kind": kind,
         "robots_digest": robots_digest,
+        "rendered_digest": rendered_digest,
         "config_hash": config_hash,
         "software": software,
     }

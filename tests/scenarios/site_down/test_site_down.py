@@ -67,9 +67,10 @@ def test_a_damaged_table_is_named_and_costs_no_other_its_night(serve, run_crawl,
 def test_a_fault_of_ours_while_opening_is_told_there(serve, run_crawl, monkeypatch) -> None:
     bad, good = serve({"/": b"<p>home"}), serve({"/": b"<p>home"})
 
-    def load_history(lake, partition, ledger):
+    def load_history(lake, partition, state, ledger):
         if partition.domain == bad.host:
             raise KeyError("no such column")
+        return None, None
 
     monkeypatch.setattr("trawl_core.fetch.session.load_history", load_history)
     run = run_crawl(bad, good)
