@@ -17,6 +17,6 @@ def test_processes_of_sites_yaml_are_used_by_a_run(place, servers) -> None:
         assert place.metadata("warc_snapshot", host)["dagster/row_count"] == tables.count(
             place.lake, "captures", Partition(place.night, host)
         )
-        assert place.metadata("warc_snapshot", host)["fetched"] == 7
+        assert place.metadata("warc_snapshot", host)["fetched"] == 6
     # A WARC file has its process in its name.
     assert len({place.warc_file(host).name.split("-")[3].partition("~")[0] for host in place.hosts}) == 2
