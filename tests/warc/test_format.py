@@ -1,5 +1,8 @@
+import base64
+import hashlib
 import uuid
 from datetime import UTC, datetime
+from urllib.parse import quote
 
 import pytest
 from hypothesis import given
@@ -13,6 +16,7 @@ from trawl_core.warc.format import (
     parse_date,
     record_urn,
     serialize,
+    sha1_base32,
     target_uri,
     unescape_line,
     warc_fields,
@@ -35,7 +39,7 @@ def test_target_uris_are_ascii_without_blanks_and_settled(url):
     uri = target_uri(url)
     assert uri.isascii()
     assert not any(character.isspace() for character in uri)
-    assert target_uri(uri) == uri
+    assert target_uri(uri) == uri == quote(url, safe="!#$%&'()*+,/:;=?@[]~")
 
 
 @given(st.datetimes(min_value=datetime(1970, 1, 1), max_value=datetime(9999, 1, 1)))  # noqa: DTZ001
@@ -63,6 +67,12 @@ def test_dates_of_other_writers(written, moment):
 def test_record_ids_lead_back_to_the_capture(identifier):
     assert capture_id_of(record_urn(str(identifier))) == str(identifier)
     assert companion_id(str(identifier), "request") != companion_id(str(identifier), "metadata")
+    assert companion_id(str(identifier), "request") == str(uuid.uuid5(identifier, "request"))
+
+
+@given(st.binary())
+def test_digests_are_written_in_base32(data):
+    assert sha1_base32(data) == base64.b32encode(hashlib.sha1(data).digest()).decode()
 
 
 def test_other_record_ids_are_no_captures():

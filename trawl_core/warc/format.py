@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import re
-import uuid
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from urllib.parse import quote, quote_from_bytes, unquote_to_bytes
@@ -26,9 +24,13 @@ WARC_FIELDS = "application/warc-fields"
 RENDERED_HTML = "text/html; charset=utf-8"
 
 RECORD_END = b"\r\n\r\n"
+_BASE32 = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 # What RFC 3986 allows in a URI, '%' included: everything else is percent-encoded.
 _URI_SAFE = "!#$%&'()*+,/:;=?@[]~"
 _LINE_SAFE = bytes(byte for byte in range(0x20, 0x7F) if byte != ord("%")).decode()
+_PLAIN_URI = re.compile(r"[\w.~!#$%&'()*+,/:;=?@\[\]-]*", re.ASCII)
+_BASE32_PAIRS = [first + second for first in _BASE32 for second in _BASE32]
+_SHIFTS = range(150, -1, -10)
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _DATE = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(?:Z|\+00:00)$")
 
@@ -41,8 +43,14 @@ def record_urn(identifier: str) -> str:
 
 
 def companion_id(capture_id: str, kind: str) -> str:
-    """The UUID of the request or metadata record that belongs to a capture (version 5, so that it needs no table)."""
-    return str(uuid.uuid5(uuid.UUID(capture_id), kind))
+    """The UUID of the request or metadata record that belongs to a capture (version 5, so that it needs no table).
+
+    What `uuid.uuid5` gives, without its objects. Raises ValueError when `capture_id` is no UUID.
+    """
+    name = bytes.fromhex(capture_id.replace("-", "")) + kind.encode()
+    text = hashlib.sha1(name, usedforsecurity=False).hexdigest()
+    variant = "89ab"[int(text[16], 16) & 3]
+    return f"{text[:8]}-{text[8:12]}-5{text[13:16]}-{variant}{text[17:20]}-{text[20:32]}"
 
 
 def capture_id_of(urn: str | None) -> str | None:
@@ -53,7 +61,7 @@ def capture_id_of(urn: str | None) -> str | None:
 
 def format_date(moment: datetime) -> str:
     """WARC-Date in UTC with microseconds."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def parse_date(text: str) -> datetime | None:
@@ -69,7 +77,7 @@ def parse_date(text: str) -> datetime | None:
 
 def target_uri(url: str) -> str:
     """`url` as ASCII by RFC 3986: other characters percent-encoded as UTF-8, existing escapes kept."""
-    return quote(url, safe=_URI_SAFE)
+    return url if _PLAIN_URI.fullmatch(url) else quote(url, safe=_URI_SAFE)
 
 
 def escape_line(raw: bytes) -> str:
@@ -82,7 +90,13 @@ def unescape_line(line: str) -> bytes:
 
 
 def sha1_base32(data: bytes) -> str:
-    return base64.b32encode(hashlib.sha1(data, usedforsecurity=False).digest()).decode()
+    return base32_of(hashlib.sha1(data, usedforsecurity=False).digest())
+
+
+def base32_of(digest: bytes) -> str:
+    """The 32 characters of a sha1 digest. `base64.b32encode` takes half as long again, and each exchange has four of them."""
+    number = int.from_bytes(digest, "big")
+    return "".join([_BASE32_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
 
 
 def warc_fields(fields: Iterable[tuple[str, str]]) -> bytes:
