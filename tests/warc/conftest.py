@@ -82,7 +82,7 @@ class Archive:
         values = {"software": "trawl/0", "user_agent": "TestBot/1.0", "config_hash": "00ff", "clock": self.clock, "work": self.work}
         return WarcWriter(self.lake, self.partition, **{**values, **changes})
 
-    def add(self, exchange, revisit=None, kind="page", **columns):
+    def add(self, exchange, revisit=None, kind="page", depth=0, **columns):
         """Write one exchange; returns its captures row."""
         capture_id = str(uuid.uuid4())
         written = self.writer.write(exchange, capture_id, revisit=revisit) if exchange.has_response else None
@@ -93,7 +93,7 @@ class Archive:
             written=written,
             revisit=revisit,
             kind=kind,
-            depth=0,
+            depth=depth,
             is_seed=False,
             attempt=1,
             **columns,

@@ -23,6 +23,7 @@ COMMANDS = {
     "verify": "trawl_core.cli.archive:verify",
     "repair": "trawl_core.cli.archive:repair",
     "import-warc": "trawl_core.cli.import_warc:import_warc",
+    "export": "trawl_core.cli.export:export",
     "status": "trawl_core.cli.status:status",
 }
 PLUGINS = "trawl.commands"
@@ -57,6 +58,7 @@ SUMMARIES = {
     "verify": "Archive, captures and tables against each other.",
     "repair": "Finish or salvage what a crash left.",
     "import-warc": "Take in WARC files that other programs wrote.",
+    "export": "Archive and pages as WACZ, CDXJ index or JSON Lines.",
     "status": "Health of each site; exit 1 when something is overdue.",
 }
 

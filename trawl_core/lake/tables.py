@@ -158,6 +158,22 @@ def read(lake: Lake, table: str, partition: Partition, columns: Sequence[str] | 
     return data.select(list(columns)) if columns is not None else data
 
 
+def stream(lake: Lake, table: str, partition: Partition, columns: Sequence[str] | None = None, rows: int = 500) -> Iterator[pa.Table]:
+    """`read` in pieces of at most `rows` rows: memory is bounded by a row group. Raises LakeError for a damaged file."""
+    name = lake.table_name(table, partition)
+    wanted = list(columns) if columns is not None else spec_of(table).schema.names
+    if not lake.exists(name):
+        return
+    try:
+        with lake.open(name) as file:
+            parquet = pq.ParquetFile(file)
+            have = [column for column in wanted if column in parquet.schema_arrow.names]
+            for batch in parquet.iter_batches(batch_size=rows, columns=have):
+                yield conform(table, pa.Table.from_batches([batch])).select(wanted)
+    except pa.ArrowException as error:
+        raise _damaged(lake, name, error) from error
+
+
 def _damaged(lake: Lake, name: str, error: pa.ArrowException) -> LakeError:
     return LakeError(f"reading {lake.path(name)}: the file is damaged ({error}). Materialize this partition again.")
 
