@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Collection, Iterator
+from contextlib import closing
 from datetime import date
 from pathlib import Path
+from urllib.parse import unquote
 
-from trawl_core.errors import LockedError
+from trawl_core.errors import LakeError, LockedError
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.state import NightState, state_file
-from trawl_core.lake import Lake, Partition
+from trawl_core.lake import Lake, Partition, tables
 from trawl_core.warc.format import OPEN_SUFFIX
 from trawl_core.warc.openfile import open_folder
 from trawl_core.warc.repair import repair_partition
@@ -31,23 +34,41 @@ def recover(lake: Lake, work: Path, domains: Collection[str] | None = None) -> I
 
 
 def unfinished(lake: Lake, work: Path) -> list[Partition]:
-    """Partitions with a WARC file that was never sealed."""
-    return [partition for partition in lake.partitions("warc") if _has_open_file(lake, work, partition)]
+    """Partitions with a WARC file that was never sealed, or with captures that are in the crawl's state and not in the lake."""
+    archived = {*lake.partitions("warc"), *_nights(work / "warc", "*/*.open")}
+    left_open = {partition for partition in archived if _has_open_file(lake, work, partition)}
+    return sorted(left_open | {night for night in _nights(work, "*.sqlite") if _lacks_captures(lake, work, night)})
 
 
 def recover_earlier(lake: Lake, work: Path, partition: Partition) -> list[str]:
     """`recover` for the nights of one domain before `partition`, of which the live state is still there; the caller holds its lock."""
-    nights = (Partition(date.fromisoformat(path.parent.name.partition("=")[2]), partition.domain) for path in _state_files(work, partition))
-    earlier = sorted(night for night in nights if night.crawl_date < partition.crawl_date and _has_open_file(lake, work, night))
-    return [recover_partition(lake, work, night) for night in earlier]
+    earlier = {night for night in _nights(work, state_file(work, partition).name) if night.crawl_date < partition.crawl_date}
+    left = sorted(night for night in earlier if _has_open_file(lake, work, night) or _lacks_captures(lake, work, night))
+    return [recover_partition(lake, work, night) for night in left]
 
 
-def _state_files(work: Path, partition: Partition) -> list[Path]:
-    return list(work.glob(f"crawl_date=*/{state_file(work, partition).name}"))
+def _nights(folder: Path, names: str) -> set[Partition]:
+    """Partitions of files below `folder` named like `crawl_date=…/domain=….sqlite` or `crawl_date=…/domain=…/….open`."""
+    found = set()
+    for path in folder.glob(f"crawl_date=*/{names}"):
+        day, domain = path.relative_to(folder).parts[:2]
+        name = unquote(domain.removesuffix(".sqlite").removeprefix("domain="))
+        found.add(Partition(date.fromisoformat(day.removeprefix("crawl_date=")), name))
+    return found
 
 
 def _has_open_file(lake: Lake, work: Path, partition: Partition) -> bool:
     return any(open_folder(lake, partition, work).glob(f"*{OPEN_SUFFIX}"))
+
+
+def _lacks_captures(lake: Lake, work: Path, partition: Partition) -> bool:
+    """Whether a run died between sealing its files and committing its captures. A state that can't be read lacks nothing known."""
+    try:
+        with closing(sqlite3.connect(f"{state_file(work, partition).as_uri()}?mode=ro", uri=True)) as db:
+            known = db.execute("SELECT count(*) FROM captures").fetchone()[0]
+        return known > (tables.count(lake, "captures", partition) or 0)
+    except (sqlite3.Error, LakeError):
+        return False
 
 
 def recover_partition(lake: Lake, work: Path, partition: Partition) -> str:

@@ -14,7 +14,7 @@ from datetime import date, timedelta
 from pathlib import Path
 
 from trawl_core.errors import DiskFullError, LakeError, explain_os_error
-from trawl_core.lake.layout import Partition
+from trawl_core.lake.layout import Partition, make_folder
 
 STATE_VERSION = "2"
 KEPT_DAYS = 7
@@ -119,7 +119,7 @@ class NightState:
         self.path = path
         self.is_new = not path.exists()
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
         except OSError as error:
             raise explain_os_error(error, "preparing the crawl state in", path.parent) from error
         try:

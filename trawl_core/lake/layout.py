@@ -202,7 +202,7 @@ class Lake:
 
 
 def _publish_local(target: Path, write: Callable[[BinaryIO], object]) -> int:
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     unfinished = beside(target)
     try:
         with unfinished.open("xb") as file:
@@ -216,6 +216,15 @@ def _publish_local(target: Path, write: Callable[[BinaryIO], object]) -> int:
         raise
     sync_folder(target.parent)
     return size
+
+
+def make_folder(folder: Path) -> None:
+    """Like mkdir -p, with each new entry made durable."""
+    if folder.is_dir():
+        return
+    make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
 
 
 def sync_folder(folder: Path) -> None:

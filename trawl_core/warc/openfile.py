@@ -34,15 +34,6 @@ def open_folder(lake: Lake, partition: Partition, work: Path) -> Path:
     return lake.local_path(lake.warc_folder(partition)) if lake.is_local else work / lake.warc_folder(partition)
 
 
-def make_folder(folder: Path) -> None:
-    """Like mkdir -p, with each new entry made durable."""
-    if folder.is_dir():
-        return
-    make_folder(folder.parent)
-    folder.mkdir(exist_ok=True)
-    sync_folder(folder.parent)
-
-
 class OpenFile:
     """Appends whole byte strings; `offset` is the end of the last complete one.
 

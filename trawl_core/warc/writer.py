@@ -21,10 +21,11 @@ from uuid import uuid4
 from trawl_core.clock import Clock
 from trawl_core.errors import WarcError, explain_os_error
 from trawl_core.lake import Lake, Partition
+from trawl_core.lake.layout import make_folder
 from trawl_core.sites import Compression
 from trawl_core.warc import format as warc
 from trawl_core.warc.exchange import Exchange
-from trawl_core.warc.openfile import OpenFile, make_folder, open_folder, writer_host
+from trawl_core.warc.openfile import OpenFile, open_folder, writer_host
 from trawl_core.warc.packing import Packing, Stream, packing_of
 
 MAX_BYTES = 1_000_000_000
