@@ -25,6 +25,7 @@ from trawl_core.warc.importing import MAX_NEW_DOMAINS, ImportRequest, Outcome, i
 
 SHOWN_FAULTS = 20
 SHOWN_NIGHTS = 3
+SHOWN_SITES = 20
 
 
 @click.command(name="import-warc")
@@ -146,11 +147,13 @@ def _about_sites(missing: dict[str, str], path: Path, added: bool) -> Iterable[s
     if added:
         yield f"added {', '.join(missing)} to {path}, disabled: their archive can be worked on, and nothing of them is fetched."
         return
-    yield f"{path} does not name {_count(len(missing), 'domain')} of these. --add-sites adds them as follows, or add these lines to its sites:"
-    for domain, seed in missing.items():
+    yield f"{path} does not name {_count(len(missing), 'domain')} of these. --add-sites adds them so, or write below its `sites:`"
+    for domain, seed in list(missing.items())[:SHOWN_SITES]:
         yield f"  - domain: {domain}"
         yield f"    seeds: [{seed}]"
         yield "    enabled: false"
+    if len(missing) > SHOWN_SITES:
+        yield f"  and {len(missing) - SHOWN_SITES} more like these."
 
 
 def _next_steps(outcomes: Sequence[Outcome]) -> Iterable[str]:
