@@ -163,6 +163,21 @@ def test_processes_take_turns_at_an_address(slots, other, hands) -> None:
     assert _start(slots, 1)
 
 
+def test_one_that_waits_itself_lets_others_have_their_turn_too(slots, other, hands) -> None:
+    assert _start(slots, 2)
+    assert _other_start(other, 2)
+    assert not slots.may_start(HERE, 2)
+    assert not _other_start(other, 2)
+    slots.finished(HERE)
+    assert not slots.may_start(HERE, 2)
+    assert _other_start(other, 2)
+    # It waits still.
+    other("finished", HERE)
+    assert not _other_start(other, 2)
+    hands.at_s += YIELD_S
+    assert _start(slots, 2)
+
+
 def test_a_mark_of_one_who_asks_no_more_is_taken_away(slots, other, hands) -> None:
     assert _other_start(other, 1)
     assert not slots.may_start(HERE, 1)

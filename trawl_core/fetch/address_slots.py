@@ -17,6 +17,7 @@ import ipaddress
 import os
 import threading
 from collections import defaultdict
+from functools import lru_cache
 from pathlib import Path
 
 from trawl_core.clock import Clock
@@ -106,7 +107,7 @@ class SlotFile:
         self._let_go(_place(address) + _WAITING)
 
     def others_wait(self, address: str) -> bool:
-        """Not to be asked while this process itself waits there."""
+        """A mark of this process itself may be lost by asking."""
         byte = _place(address) + _WAITING
         if self._try(byte, fcntl.LOCK_EX):
             self._let_go(byte)
@@ -134,7 +135,10 @@ class AddressSlots:
     """
 
     def __init__(self, work: Path, widest: int, clock: Clock) -> None:
-        """`widest` is the highest limit of any site; raises LakeError and its kin when the folder can't be written."""
+        """`widest` is the highest limit of any site, the same in every process.
+
+        Raises LakeError and its kin when the folder can't be written.
+        """
         self._file = SlotFile.of(work)
         self._widest = min(widest, MOST_SLOTS)
         self._clock = clock
@@ -179,8 +183,10 @@ class AddressSlots:
             del self._in_flight[address]
         if slot != _NONE:
             self._file.give_back(address, slot)
-            if address not in self._waiting and self._file.others_wait(address):
+            if self._file.others_wait(address):
                 self._resting[address] = self._clock.monotonic() + YIELD_S
+            if address in self._waiting:
+                self._file.wait(address)
 
     def settle(self) -> None:
         """Give back what `may_start` took for nothing, and wait no more where nobody has asked for a while."""
@@ -208,6 +214,7 @@ class AddressSlots:
 _NONE = -1
 
 
+@lru_cache(maxsize=4096)
 def _is_address(text: str) -> bool:
     try:
         ipaddress.ip_address(text)
@@ -216,5 +223,6 @@ def _is_address(text: str) -> bool:
     return True
 
 
+@lru_cache(maxsize=4096)
 def _place(address: str) -> int:
     return int.from_bytes(hashlib.blake2b(address.encode(), digest_size=6).digest(), "big") * _BYTES_OF_AN_ADDRESS

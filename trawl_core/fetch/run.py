@@ -56,7 +56,8 @@ def run_here(
     """
     jobs, clock, config = assignment.jobs, assignment.clock, assignment.config
     resolver = assignment.resolver or DnsResolver.of_machine(clock)
-    widest = max(job.site.host_concurrency for job in jobs)
+    # Over all sites, so that every process counts the same slots of an address.
+    widest = max(site.host_concurrency for site in (*config.sites, *(job.site for job in jobs)))
     with ExitStack() as used:
         addresses = used.enter_context(closing(AddressSlots(assignment.work, widest, clock)))
         client = used.enter_context(closing(HttpClient(user_agent=config.user_agent, clock=clock, resolver=resolver)))
