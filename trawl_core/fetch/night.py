@@ -66,7 +66,6 @@ class Night:
         self.renderings: Counter[str | None] = Counter()
         self.refused_in_browser = 0
         self.origins: dict[str, Origin] = {}
-        self.has_settled = self._gate.has_settled
         # Origins whose robots.txt redirects to another one, by that one, which has to be asked at its own pace.
         self._errands: dict[str, deque[Origin]] = defaultdict(deque)
         self._errand_for: dict[Task, Origin] = {}
@@ -74,6 +73,7 @@ class Night:
         self._clock = clock
         self._turns = turns
         self._gate = Gate(site, frontier, ledger, clock, memory)
+        self.has_settled = self._gate.has_settled
         self._redirects = ledger.redirects()
         self._seed_origins = {origin_of(url) for url in map(normalize_url, site.seeds) if url}
 
