@@ -1,4 +1,5 @@
 from collections.abc import Iterator
+from datetime import date, timedelta
 from itertools import product
 
 import pytest
@@ -151,3 +152,64 @@ def test_any_url_has_a_verdict(tail: str) -> None:
         pattern = trap_pattern(url)
         assert pattern is None or pattern.split(" ")[0] in ("calendar", "repeated", "session", "growing")
         assert pattern_of(pattern_of(url)) == pattern_of(url)
+
+
+_PART = st.sampled_from(["a", "b", "2026", "2026-05", "20260512", "202605", "12026", "1", "calendar", "x;sid=1", "(S(abcdefghijklmnopqrstuvwx))"])
+
+
+@given(st.lists(_PART, max_size=6), st.sampled_from(["", "?", "?a=1", "?year=7", "?a&b&c&d&e&f&g", "?sid=0123456789abcdef"]))
+def test_the_quick_look_misses_none(parts: list[str], query: str) -> None:
+    url = f"{HOST}/{'/'.join(parts)}{query}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("trawl_core.urls.traps._may_be_one", lambda url: True)
+        whole = trap_pattern(url)
+    assert trap_pattern(url) == whole
+
+
+class _Kept:
+    """Samples as a night keeps them."""
+
+    def __init__(self) -> None:
+        self.rows: list[tuple[str, str]] = []
+        self.entered: list[str] = []
+
+    def of(self, family: str) -> set[str]:
+        return {url for name, url in self.rows if name == family}
+
+    def add(self, family: str, url: str) -> None:
+        self.rows.append((family, url))
+
+    def queries_at(self, path: str) -> list[str]:
+        return [url for url in self.entered if url.startswith(f"{path}?")]
+
+
+def test_another_counter_goes_on_from_the_samples_kept() -> None:
+    kept = _Kept()
+    months = [f"{HOST}/calendar/{year}/{month:02}" for year in (2025, 2026) for month in range(1, 13)]
+    rules = Traps(calendar_sample=4, sample=20)
+    facets = list(_facets())
+    first = TrapCounter(rules, kept)
+    assert [first.admit(url) is None for url in months[:3]] == [True] * 3
+    kept.entered += [url for url in facets[:500] if first.admit(url) is None]
+    again = TrapCounter(rules, kept)
+    assert [again.admit(url) is None for url in months[:6]] == [True] * 4 + [False] * 2
+    assert [again.admit(url) for url in facets[500:]] == [first.admit(url) for url in facets[500:]]
+    assert again.admit(kept.entered[-1]) is None
+    assert len(kept.rows) == len(set(kept.rows)) == 4
+
+
+def test_urls_of_the_history_are_part_of_the_sample() -> None:
+    months = [f"{HOST}/calendar/2026/{month:02}" for month in range(1, 13)]
+    counter = TrapCounter(Traps(calendar_sample=4), _Kept())
+    counter.count(months)
+    assert [counter.admit(url) is None for url in months] == [True] * 4 + [False] * 8
+
+
+def test_a_family_is_looked_at_again_on_one_night_in_thirty() -> None:
+    months = [f"{HOST}/calendar/{year}/{month:02}" for year in range(2000, 2030) for month in range(1, 13)]
+    more = []
+    for night in range(60):
+        counter = TrapCounter(Traps(calendar_sample=60, recheck_days=30), None, date(2026, 11, 1) + timedelta(days=night))
+        more.append(sum(counter.admit(url) is None for url in months) - 60)
+    assert sorted(more) == [0] * 58 + [6] * 2
+    assert more[: more.index(6) + 30].count(6) == 1
