@@ -62,7 +62,9 @@ for line in sys.stdin:
         watch(folder / "journal", folder / "vault", order["die_at"])
         jobs = [CrawlJob(Partition(crawl_date(clock), site.domain), site) for site in config.sites]
         outcomes = crawl(jobs, lake=Lake(folder / "home" / "lake"), work=folder / "home" / "work", config=config, clock=clock)
-        os._exit(1 if any(outcome.error for outcome in outcomes.values()) else 0)
+        errors = [str(outcome.error) for outcome in outcomes.values() if outcome.error]
+        print(*errors, sep="\\n", end="", file=sys.stderr, flush=True)
+        os._exit(len(errors))
     print(pid, flush=True)
     print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]), flush=True)
 """

@@ -1,0 +1,86 @@
+"""Power cuts in the middle of a crawl, then `trawl repair`: a few of those that `bench.power_cuts` makes by the hundred."""
+
+from __future__ import annotations
+
+import json
+import random
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from bench.lost_power import cut
+from bench.power_cuts import CutSite, Found, crawls, one_home
+from trawl_core.fetch.recovery import recover, unfinished
+from trawl_core.lake import Lake, tables
+from trawl_core.warc.verify import verify
+
+PAGES = 90
+
+
+@pytest.fixture(scope="module")
+def running():
+    with CutSite("127.0.0.9", PAGES) as site, crawls(site) as crawls_of_it:
+        yield crawls_of_it
+
+
+@pytest.fixture
+def home(tmp_path):
+    for name in ("lake", "work"):
+        (tmp_path / "home" / name).mkdir(parents=True)
+    return tmp_path / "home"
+
+
+def test_rows_lead_to_their_bytes_whatever_was_not_durable(running, tmp_path) -> None:
+    chance, found = random.Random(1), Found()
+    number = 0
+    while found.cuts < 7:
+        one_home(running, tmp_path / str(number), chance, 1 if number % 3 else 2, found)
+        number += 1
+    assert (found.told, dict(found.counts)) == ([], {})
+
+
+@pytest.mark.parametrize("tail", ["cut", "garbage"])
+def test_the_simulation_takes_away_what_was_not_synced(running, tmp_path, home, tail) -> None:
+    # Without any repair the rows of the crawl's state fit what is left of the file, and what is behind it is lost.
+    assert running.run(tmp_path, at_request=PAGES - 5)
+    before = {path: path.stat().st_size for path in home.rglob("*.open")}
+    cut(home, tmp_path / "journal", tail=tail, folders_too=False, chance=random.Random(2))
+    (path,) = home.rglob("*.open")
+    (state,) = home.rglob("*.sqlite")
+    with closing(sqlite3.connect(state)) as db:
+        known, end = db.execute("SELECT count(*), max(warc_end) FROM captures").fetchone()
+    assert known >= 64
+    kept = path.stat().st_size
+    assert end <= kept
+    assert (kept < before[path]) == (tail == "cut")
+
+
+def test_a_night_that_died_before_its_captures_were_committed_is_repaired(running, tmp_path, home) -> None:
+    lake = Lake(home / "lake")
+    assert not running.run(tmp_path)
+    (partition,) = lake.partitions("captures")
+    rows = tables.count(lake, "captures", partition)
+    lake.delete(lake.table_name("captures", partition))
+    assert verify(lake) != []
+    assert unfinished(lake, home / "work") == [partition]
+    (told,) = recover(lake, home / "work")
+    assert f"sealed 0 file(s), {rows} captures committed" in told
+    assert tables.count(lake, "captures", partition) == rows
+    assert verify(lake) == []
+    assert unfinished(lake, home / "work") == []
+
+
+def test_trawl_repair_and_verify_after_a_power_cut(running, new_home, tmp_path) -> None:
+    home = new_home()
+    for name in ("lake", "work"):
+        (home.root / name).mkdir(parents=True)
+    home.write_text(json.dumps(json.loads(running.site.sites), indent=1))
+    assert running.run(tmp_path, at_request=PAGES - 5)
+    cut(home.root, tmp_path / "journal", tail="zeros", folders_too=True, chance=random.Random(3))
+    assert "sealed 1 file(s)" in home.passes("repair")
+    assert "is sound" in home.passes("verify")
+    assert len(home.table("captures")) >= 64
+    assert home.passes("repair") == "nothing was left unfinished.\n"
+    assert [path for path in Path(home.root).rglob("*") if path.suffix in (".open", ".tmp")] == []
