@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -26,20 +26,24 @@ http {{
   keepalive_requests 100000;
   client_body_temp_path {run}/body; proxy_temp_path {run}/proxy; fastcgi_temp_path {run}/fastcgi;
   uwsgi_temp_path {run}/uwsgi; scgi_temp_path {run}/scgi;
-  server {{ listen {host}:{port}; root {site}; gzip_static always; gzip_vary on; }}
+  server {{ {listen} root {site}; gzip_static always; gzip_vary on; }}
 }}
 """
 
 
 @contextmanager
-def nginx(site: Path, run: Path, host: str = "127.0.0.1") -> Iterator[str]:
-    """Serve `site` while the block runs; gives the origin. `run` holds its files. SystemExit says what is missing."""
+def nginx(site: Path, run: Path, host: str = "127.0.0.1", also: Sequence[str] = ()) -> Iterator[str]:
+    """Serve `site` while the block runs; gives the origin. `run` holds its files, `also` further addresses, served on the same port.
+
+    SystemExit says what is missing.
+    """
     program = _program()
     run.mkdir(parents=True, exist_ok=True)
     port = _free_port(host)
     config = run / "nginx.conf"
     user = "user root;\n" if os.geteuid() == 0 else ""  # so that its worker may read wherever the checkout lies
-    config.write_text(_CONFIG.format(user=user, run=run, host=host, port=port, site=site))
+    listen = " ".join(f"listen {address}:{port};" for address in (host, *also))
+    config.write_text(_CONFIG.format(user=user, run=run, listen=listen, site=site))
     process = subprocess.Popen([program, "-p", run, "-c", config, "-e", run / "error.log"])
     try:
         _wait(process, host, port, run / "error.log")

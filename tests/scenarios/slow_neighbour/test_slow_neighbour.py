@@ -10,6 +10,8 @@ from itertools import pairwise
 import polars as pl
 import pytest
 
+from trawl_core.fetch import run
+
 
 class Names:
     """A resolver with one address for every name."""
@@ -52,6 +54,27 @@ def test_a_slow_origin_keeps_nobody_waiting(serve, run_crawl) -> None:
     assert came_in_time == [True]
     assert run.captures(slow.host)["outcome"].to_list() == ["ok"]
     assert [run.captures(site.host).height for site in fast] == [7] * 7
+
+
+def test_a_state_that_takes_long_to_open_keeps_nobody_waiting(serve, run_crawl, monkeypatch) -> None:
+    slow, fast = serve({"/": b"<p>a page"}), serve()
+    fast.routes = {"/": fast.page("/a", "/b"), "/a": b"<p>a", "/b": b"<p>b"}
+    all_fetched, came_in_time, open_session = threading.Event(), [], run.open_session
+
+    def on_request(number: int) -> None:
+        if number == 5:  # robots.txt, a sitemap, three pages
+            all_fetched.set()
+
+    def open_late(job, **arguments):
+        if job.site.domain == slow.host:
+            came_in_time.append(all_fetched.wait(timeout=20))
+        return open_session(job, **arguments)
+
+    fast.on_request = on_request
+    monkeypatch.setattr(run, "open_session", open_late)
+    both = run_crawl(fast, slow)
+    assert came_in_time == [True]
+    assert (both.captures(fast.host).height, both.captures(slow.host).height) == (3, 1)
 
 
 def test_no_origin_is_asked_again_before_its_delay(serve, run_crawl, quick_clock) -> None:
