@@ -154,7 +154,9 @@ def test_any_url_has_a_verdict(tail: str) -> None:
         assert pattern_of(pattern_of(url)) == pattern_of(url)
 
 
-_PART = st.sampled_from(["a", "b", "2026", "2026-05", "20260512", "202605", "12026", "1", "calendar", "x;sid=1", "(S(abcdefghijklmnopqrstuvwx))"])
+_PART = st.sampled_from(
+    ["a", "b", "2026", "2026-05", "20260512", "202605", "12026", "1", "calendar", "x;sid=1", "(S(abcdefghijklmnopqrstuvwx))"]
+)
 
 
 @given(st.lists(_PART, max_size=6), st.sampled_from(["", "?", "?a=1", "?year=7", "?a&b&c&d&e&f&g", "?sid=0123456789abcdef"]))

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import gzip
 import sqlite3
+import time
+from itertools import pairwise
 
+import polars as pl
 import pytest
 
 
@@ -109,3 +112,75 @@ def test_robots_are_archived(serve, run_crawl) -> None:
     robots = run_crawl(site).captures(site.host, "robots").row(0, named=True)
     assert robots["warc_filename"] is not None
     assert robots["outcome"] == "ok"
+
+
+def _same_rules(serve, number: int):
+    """A host, and others that redirect their robots.txt to its own."""
+    host = serve({"/robots.txt": b"User-agent: *\nDisallow: /no\n"})
+    return host, [serve({"/robots.txt": _to(host, "/robots.txt"), "/": b"<p>home"}) for _ in range(number)]
+
+
+@pytest.mark.parametrize("is_crawled", [True, False])
+def test_a_redirected_robots_is_asked_for_at_the_pace_of_its_own_origin(serve, run_crawl, quick_clock, is_crawled) -> None:
+    host, others = _same_rules(serve, 4)
+    host.routes["/"] = host.page("/a", "/b")
+    host.routes.update({"/a": b"<p>a", "/b": b"<p>b"})
+    # One domain with four origins, and the host by itself: both are the same run's, so one pace holds for both.
+    entry = {"domain": others[0].host, "seeds": [f"{other.root}/" for other in others], "origins": [other.root for other in others]}
+    sites = [entry, host] if is_crawled else [entry]
+    run = run_crawl(*sites, settings={"delay_s": 3, "sitemaps": "none", "network": _loopback(host, *others)}, clock=quick_clock)
+    assert run.captures(others[0].host)["outcome"].to_list() == ["ok"] * 4
+    captures = pl.concat([run.table("captures", partition.domain) for partition in run.outcomes])
+    sent = captures.filter(pl.col("url").str.starts_with(f"{host.root}/"))["fetch_time"].sort().to_list()
+    assert len(sent) == len(host.asked) == (8 if is_crawled else 4)
+    assert min((later - earlier).total_seconds() for earlier, later in pairwise(sent)) > 3 - 0.001
+
+
+def test_a_redirected_robots_counts_against_the_budget_of_the_address_that_it_leads_to(serve, run_crawl) -> None:
+    host, others = _same_rules(serve, 6)
+    at_once, most = [], []
+
+    def robots(asked):
+        at_once.append(asked)
+        most.append(len(at_once))
+        time.sleep(0.05)
+        at_once.pop()
+        return b"User-agent: *\nDisallow: /no\n"
+
+    host.routes["/robots.txt"] = robots
+    entry = {"domain": others[0].host, "seeds": [f"{other.root}/" for other in others], "origins": [other.root for other in others]}
+    run = run_crawl(entry, settings={"host_concurrency": 1, "concurrency": 8, "sitemaps": "none", "network": _loopback(host, *others)})
+    assert run.captures(others[0].host)["outcome"].to_list() == ["ok"] * 6
+    assert (max(most), len(most)) == (1, 6)
+
+
+def test_where_a_redirected_robots_lies_may_ask_to_be_left_alone(serve, run_crawl) -> None:
+    host, others = _same_rules(serve, 2)
+    host.routes["/robots.txt"] = {"status": 429, "headers": {"Retry-After": "9999"}}
+    entry = {"domain": others[0].host, "seeds": [f"{other.root}/" for other in others], "origins": [other.root for other in others]}
+    settings = {"sitemaps": "none", "network": _loopback(host, *others)}
+    run = run_crawl(entry, settings=settings)
+    assert run.captures(others[0].host)["outcome"].to_list() == ["robots_unavailable"] * 2
+    assert len(host.asked) <= 2
+    host.routes["/robots.txt"] = b"User-agent: *\nDisallow:\n"
+    assert sorted(run_crawl(entry, settings=settings).captures(others[0].host)["outcome"]) == ["ok"] * 2 + ["robots_unavailable"] * 2
+
+
+def test_a_redirect_chain_over_three_origins_and_back(serve, run_crawl) -> None:
+    first, second, third = serve(), serve(), serve()
+    first.routes = {"/robots.txt": _to(second, "/robots.txt"), "/": first.page("/no", "/yes"), "/yes": b"<p>yes"}
+    second.routes["/robots.txt"] = _to(third, "/deep/robots.txt")
+    third.routes["/deep/robots.txt"] = _to(first, "/rules.txt")
+    first.routes["/rules.txt"] = b"User-agent: *\nDisallow: /no\n"
+    run = run_crawl(first, settings={"sitemaps": "none", "network": _loopback(first, second, third)})
+    assert run.captures(first.host, "robots")["redirect_hop"].to_list() == [0, 1, 2, 3]
+    assert run.captures(first.host)["outcome"].to_list() == ["ok", "robots_denied", "ok"]
+    assert [site.paths() for site in (second, third)] == [["/robots.txt"], ["/deep/robots.txt"]]
+
+
+def _to(site, path: str) -> dict:
+    return {"status": 301, "headers": {"Location": site.root + path}}
+
+
+def _loopback(*sites) -> dict:
+    return {"allow_networks": ["127.0.0.0/8"], "allow_ports": [site.port for site in sites]}
