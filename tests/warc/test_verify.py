@@ -110,16 +110,53 @@ def test_a_changed_body_is_found_by_its_digests(sound):
     assert any("the payload digest is" in problem for problem in found)
 
 
-def test_two_records_in_one_member_are_found(sound):
-    first, _ = sound
-    rewrite(first, lambda members: [members[0], b"".join(members[1:3]), *members[3:]])
-    assert any("bytes follow the record, beginning b'WARC/1.1" in problem for problem in problems_of(first))
+def without(kind):
+    """The members but for the last one of a record of that type."""
+
+    def change(members):
+        last = max(number for number, member in enumerate(members) if f"WARC-Type: {kind}\r\n".encode() in member)
+        return members[:last] + members[last + 1 :]
+
+    return change
 
 
-def test_a_file_without_warcinfo_first_is_found(sound):
+def with_last(kind, old, new):
+    """The members with `old` replaced by `new` in the last one of a record of that type."""
+
+    def change(members):
+        last = max(number for number, member in enumerate(members) if f"WARC-Type: {kind}\r\n".encode() in member)
+        assert old in members[last]
+        return [*members[:last], members[last].replace(old, new, 1), *members[last + 1 :]]
+
+    return change
+
+
+@pytest.mark.parametrize(
+    ("change", "fault"),
+    [
+        (lambda members: [members[0], b"".join(members[1:3]), *members[3:]], "bytes follow the record, beginning b'WARC/1.1"),
+        (lambda members: [*members[:3], members[3] + b"more", *members[4:]], "4 bytes follow the record, beginning b'more'"),
+        (lambda members: [*members[:3], b"", *members[3:]], "the gzip member is empty"),
+        (lambda members: [*members[:3], b"no record", *members[3:]], "no WARC record begins here, but b'no record'"),
+        (lambda members: [*members[:3], members[3][:-1], *members[4:]], "not by two empty lines"),
+        (lambda members: [members[0], members[1][:-40], *members[2:]], "the block has "),
+        (lambda members: members[1:], "the file begins with a response, not with warcinfo"),
+        (without("request"), "the response is WARC-Concurrent-To "),
+        (without("metadata"), "but no record of that id in the file names it back"),
+        (without("response"), "the request is WARC-Concurrent-To "),
+        (with_last("request", b"WARC-Concurrent-To: <urn:uuid:", b"WARC-Concurrent-To: <urn:uuid:0"), "the request is WARC-Concurrent-To"),
+        (with_last("metadata", b"WARC-Concurrent-To", b"WARC-Concurrxnt-To"), "the metadata has no WARC-Concurrent-To"),
+        (with_last("response", b"WARC-Truncated: length", b"WARC-Truncated: bored"), "WARC-Truncated is 'bored'; the reasons are length, "),
+        (with_last("revisit", b"WARC-Payload-Digest", b"WARC-Paylxad-Digest"), "the payload digest is missing"),
+        (with_last("request", b"GET ", b"PUT "), "the block digest is "),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
+def test_each_wrong_member_is_found(sound, change, fault):
     first, _ = sound
-    rewrite(first, lambda members: members[1:])
-    assert any("the file begins with a response, not with warcinfo" in problem for problem in problems_of(first))
+    rewrite(first, change)
+    found = problems_of(first)
+    assert any(problem.startswith(f"{first.warc_names[0]} at byte ") and fault in problem for problem in found), found
 
 
 @pytest.mark.parametrize(
@@ -153,6 +190,56 @@ def test_a_row_without_its_record_is_found(sound):
     first, _ = sound
     edit_captures(first, 2, warc_record_offset=first.rows[2]["warc_record_offset"] + 1)
     assert any(f"{first.rows[2]['capture_id']}: its record can't be read" in problem for problem in problems_of(first))
+
+
+def test_a_row_into_the_middle_of_a_record_is_found(sound):
+    first, _ = sound
+    row = first.rows[2]
+    edit_captures(first, 2, warc_record_offset=row["warc_record_offset"] + 9, warc_record_length=row["warc_record_length"] - 9)
+    assert [problem.split(": ")[0] for problem in problems_of(first)] == [
+        f"{row['warc_filename']} at byte {row['warc_record_offset']}",
+        f"captures 2026-11-29 docs.example.org {row['capture_id']}",
+    ]
+
+
+def test_a_row_of_a_request_is_found(sound):
+    first, _ = sound
+    row = first.rows[2]
+    edit_captures(first, 2, warc_record_offset=row["request_offset"], warc_record_length=row["request_length"])
+    assert any(f"{row['capture_id']}: its record is a request" in problem for problem in problems_of(first))
+
+
+@pytest.mark.parametrize(
+    ("spelling", "is_right"),
+    [
+        ("sha1:{sha1_32}", True),
+        ("sha1:{sha1_hex}", True),
+        ("SHA-256:{sha256_hex}", True),
+        ("sha256:{sha256_32}", True),
+        ("md5:{md5_hex}", True),
+        ("blake3:whatever", True),
+        ("sha1:{sha256_hex}", False),
+        ("sha256:{md5_hex}", False),
+        ("md5:!", False),
+    ],
+)
+def test_digests_are_recomputed_however_they_are_written(spelling, is_right):
+    from base64 import b32encode
+    from hashlib import md5, sha1, sha256
+
+    from trawl_core.warc.integrity import faults_of
+    from trawl_core.warc.record import Record
+
+    values = {}
+    for make_digest in (sha1, sha256, md5):
+        digest = make_digest(BODY).digest()
+        name = make_digest.__name__.removeprefix("openssl_")
+        values |= {f"{name}_hex": digest.hex(), f"{name}_32": b32encode(digest).decode().rstrip("=")}
+    stated = spelling.format(**values)
+    fields = (("WARC-Type", "metadata"), ("WARC-Date", "2026-11-30T00:00:00Z"), ("WARC-Block-Digest", stated))
+    found = faults_of(Record("a", 0, 0, fields, BODY))
+    assert (found == []) == is_right
+    assert is_right or found[0].startswith("the block digest is ")
 
 
 def test_a_lost_file_is_found_from_every_side(sound):

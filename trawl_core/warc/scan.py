@@ -92,7 +92,7 @@ def scan(lake: Lake, stretch: Stretch) -> Scan:
                 try:
                     record = parse_record(member.data, stretch.name, member.offset, member.length)
                 except RecordFault as error:
-                    found.faults.append((member.offset, str(error)))
+                    found.faults.append((member.offset, str(error) if member.data else "the gzip member is empty"))
                     continue
                 if member.offset == 0 and record.warc_type != "warcinfo":
                     found.faults.append((0, f"the file begins with a {record.warc_type}, not with warcinfo"))
