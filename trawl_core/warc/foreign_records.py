@@ -21,6 +21,7 @@ _START = re.compile(rb"\n(?=WARC/\d+\.\d+[ \t]*\r?\n)")
 _BEHIND_A_BLOCK = re.compile(rb"\r?\n\r?\n(?=WARC/\d+\.\d+[ \t]*\r?\n)")
 _NOT_BLANK = re.compile(rb"[^%s]" % re.escape(BLANK))
 _LINE = 64
+_MOST_PACKED = 40_000  # times that zstd makes something smaller, at most; deflate 1,032
 
 
 @dataclass(frozen=True)
@@ -48,14 +49,16 @@ class Gap:
 
 def foreign_records(file: BinaryIO, *, is_plain: bool) -> Iterator[Found | Gap]:
     """Every record of a seekable file in order, and every gap. `is_plain`: the file is not compressed."""
-    return iter(_Cutter(pieces(file), is_plain))
+    size = file.seek(0, 2)
+    return iter(_Cutter(pieces(file), is_plain, size))
 
 
 class _Cutter:
-    """Positions are those of the uncompressed stream; `_base` is that of the buffer's first byte."""
+    """Positions are those of the uncompressed stream; `_base` is that of the buffer's first byte. `size` is the file's."""
 
-    def __init__(self, source: Iterator[Piece | Break], is_plain: bool) -> None:
+    def __init__(self, source: Iterator[Piece | Break], is_plain: bool, size: int) -> None:
         self._source = source
+        self._size = size
         self._is_plain = is_plain
         self._buffer = bytearray()
         self._base = 0
@@ -90,12 +93,13 @@ class _Cutter:
             yield gap
             return
         size = declared_length(bytes(self._buffer[:head_end]))
-        if size is not None and size > MAX_RECORD:
+        is_possible = size is None or size <= (self._size - self._offset()) * (1 if self._is_plain else _MOST_PACKED)
+        if size is not None and size > MAX_RECORD and is_possible:
             gap = Gap(self._offset(), f"the record has {size} bytes, more than the {MAX_RECORD} that are read into memory: it gets no row")
             self._skip(head_end + size)
             yield gap
             return
-        end, doubt = self._end(head_end, size)
+        end, doubt = self._end(head_end, size, is_possible)
         start, data = self._base, bytes(self._buffer[:end])
         offset = self._offset()
         self._drop(end)
@@ -104,12 +108,17 @@ class _Cutter:
             doubt = doubt or self._break.fault
         yield Found(data, offset, end if self._is_plain else self._member(start, offset), doubt)
 
-    def _end(self, head_end: int, size: int | None) -> tuple[int, str | None]:
-        """Where the record at the buffer's beginning ends, and why that may be too early."""
+    def _end(self, head_end: int, size: int | None, is_possible: bool) -> tuple[int, str | None]:
+        """Where the record at the buffer's beginning ends, and why that may be too early.
+
+        `is_possible`: the file is large enough for a block of `size` bytes.
+        """
         if size is None:
             return self._next_start(head_end), None
         want = head_end + size
-        if not self._fill(want):
+        if not is_possible or not self._fill(want):
+            if not is_possible:
+                self._next_start(head_end)
             if inner := _BEHIND_A_BLOCK.search(self._buffer, head_end):
                 return inner.end(), None
             return len(self._buffer), f"the record ends after {len(self._buffer) - head_end} of {size} bytes"
