@@ -43,6 +43,14 @@ def test_links_of_a_page() -> None:
     ]
 
 
+def test_every_element_that_leads_to_a_page() -> None:
+    page = b"""<head><link rel=next href=/next><link rel=prev href=/prev><link rel=canonical href=/canonical>
+    <link rel=alternate hreflang=de href=/de><link rel=alternate type=application/rss+xml href=/feed></head>
+    <map><area href=/area></map><iframe src=/iframe></iframe><a href=" \n /blank \n ">b</a><a href=../../../up>u</a>"""
+    named = {"/next", "/prev", "/canonical", "/de", "/feed", "/area", "/iframe", "/blank", "/up"}
+    assert {url.removeprefix("https://docs.example.org") for url in _urls(_exchange(page, HTML))} == named
+
+
 def test_a_quick_refresh_leads_on() -> None:
     quick = b"<meta http-equiv=refresh content='4; url=/moved'>"
     slow = b"<meta http-equiv=refresh content='5; url=/moved'>"

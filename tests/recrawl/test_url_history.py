@@ -184,6 +184,14 @@ def test_redirects_stay_known_and_name_their_permanent_target(night, site):
     assert night.history(2)[HOME]["canonical_url"] is None
 
 
+@pytest.mark.parametrize(("status", "moves"), [(301, True), (302, False), (303, False), (307, False), (308, True)])
+def test_only_a_permanent_redirect_moves_the_canonical_url(night, site, status, moves):
+    night.captures(1, {"url": HOME, "fetch_status": status, "fetch_redirect": OTHER}, {"url": OTHER, "redirect_hop": 1})
+    update_url_history(night.lake, night.partition(1), site())
+    assert night.history(1)[HOME]["canonical_url"] == (OTHER if moves else None)
+    assert {row["state"] for row in night.history(1).values()} == {"active"}
+
+
 def test_robots_files_sitemaps_and_urls_out_of_scope_have_no_history(night, site):
     night.captures(
         1,

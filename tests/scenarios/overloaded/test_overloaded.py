@@ -40,6 +40,21 @@ def test_a_long_pause_puts_the_rest_off_and_the_run_ends(serve, run_crawl) -> No
     assert {url.removeprefix(site.root) for url in good["url"]} == {"/", "/busy", "/later"}
 
 
+@pytest.mark.parametrize("status", [429, 503])
+def test_nothing_is_asked_of_the_origin_before_the_pause_is_over(serve, run_crawl, quick_clock, status) -> None:
+    site = serve()
+    busy = _busy_once("60", status)
+    site.routes = {"/": site.page("/busy", "/a", "/b"), "/busy": busy, "/a": b"<p>a", "/b": b"<p>b"}
+    run = run_crawl(site, settings={"concurrency": 2, "host_concurrency": 2, "sitemaps": "none"}, clock=quick_clock)
+    captures = run.captures(site.host).sort("fetch_time")
+    assert captures.filter(pl.col("outcome") == "ok").height == 4
+    told = captures.filter(pl.col("fetch_status") == status)["fetch_time"][0]
+    # One that was under way when the server told is no answer to it.
+    later = [(moment - told).total_seconds() for moment in captures["fetch_time"] if moment > told]
+    assert sorted(gap >= 60 for gap in later)[1:] == [True] * (len(later) - 1)
+    assert later[-1] >= 60
+
+
 def test_attempts_have_a_budget(serve, run_crawl) -> None:
     site = serve()
     site.routes = {"/": site.page("/broken"), "/broken": {"status": 500}}

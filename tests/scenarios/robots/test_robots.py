@@ -34,6 +34,35 @@ def test_the_urls_put_off_are_fetched_by_a_later_call(serve, run_crawl) -> None:
     assert run.table("frontier_log", site.host).height == 0
 
 
+@pytest.mark.parametrize(
+    "answer", [{"status": 500}, {"status": 429}, {"close": True}, {"headers": {"Content-Length": "9999"}, "body": b"User"}]
+)
+def test_no_sound_answer_is_no_permission(serve, run_crawl, answer) -> None:
+    site = serve({"/robots.txt": {**answer, "headers": {"Connection": "close", **answer.get("headers", {})}}, "/": b"<p>home"})
+    run = run_crawl(site, settings={"attempts": 2})
+    assert set(site.paths()) == {"/robots.txt"}
+    assert run.captures(site.host)["outcome"].to_list() == ["robots_unavailable"]
+    (row,) = run.table("frontier_log", site.host).to_dicts()
+    assert (row["reason"], row["samples"]) == ("robots", [f"{site.root}/"])
+
+
+def test_pages_wait_however_long_the_robots_take(serve, run_crawl) -> None:
+    site = serve()
+    seeds = [f"/p{n}" for n in range(20)]
+    asked_meanwhile = []
+
+    def late(asked):
+        time.sleep(0.3)
+        asked_meanwhile.append(len(site.asked))
+        return b"User-agent: *\nDisallow: /p1\n"
+
+    site.routes = {"/robots.txt": late, **{path: b"<p>%s" % path.encode() for path in seeds}}
+    entry = {"domain": site.host, "seeds": [site.root + path for path in seeds]}
+    run = run_crawl(entry, settings={"concurrency": 8, "host_concurrency": 8, "sitemaps": "none"})
+    assert asked_meanwhile == [1]
+    assert run.captures(site.host).filter(pl.col("outcome") == "ok").height == 9
+
+
 def test_a_robots_that_comes_back_is_obeyed(serve, run_crawl) -> None:
     site = serve()
     tries = iter([{"status": 503}, {"close": True}, b"User-agent: *\nDisallow: /p\n"])
