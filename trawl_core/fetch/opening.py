@@ -79,17 +79,18 @@ def load_history(lake: Lake, partition: Partition, state: NightState, ledger: Le
         return pl.from_arrow(tables.read(lake, "url_history", newest, ["url"])), version
     history = pl.from_arrow(tables.read(lake, "url_history", newest, _HISTORY))
     bodies = history.filter(pl.col("body_warc_filename").is_not_null() & pl.col("content_digest").is_not_null())
-    sums = _payload_sums(lake, partition, bodies)
+    captured = _captured_bodies(lake, partition, bodies)
     ledger.add_bodies(
         (
             row["body_capture_id"],
             row["content_digest"],
-            row["url"],
+            # A page's body may lie in the record of another URL that sent the same.
+            captured.get(row["body_capture_id"], (row["url"], None))[0],
             row["body_fetch_time"],
             row["body_warc_filename"],
             row["body_warc_offset"],
             row["body_warc_length"],
-            sums.get(row["body_capture_id"]),
+            captured.get(row["body_capture_id"], (row["url"], None))[1],
         )
         for row in bodies.iter_rows(named=True)
     )
@@ -106,18 +107,15 @@ def taken_over(state: NightState, version: str | None) -> None:
     state.set_text(_TAKEN_OVER, version)
 
 
-def _payload_sums(lake: Lake, partition: Partition, bodies: pl.DataFrame) -> dict[str, str]:
-    """payload_sha256 by capture_id for the bodies of the history, from the captures of the nights that fetched them."""
-    dates = (
-        bodies.select(pl.col("body_warc_filename").str.extract(r"crawl_date=(\d{4}-\d\d-\d\d)").str.to_date())
-        .to_series()
-        .unique()
-        .drop_nulls()
-    )
+def _captured_bodies(lake: Lake, partition: Partition, bodies: pl.DataFrame) -> dict[str, tuple[str, str | None]]:
+    """(url, payload_sha256) by capture_id for the bodies of the history, from the captures of the nights that fetched them."""
+    named = pl.col("body_warc_filename").str.extract(r"crawl_date=(\d{4}-\d\d-\d\d)").str.to_date()
+    # Files that were imported lie in no folder of a date.
+    dates = bodies.select(pl.coalesce(named, pl.col("body_fetch_time").dt.date())).to_series().unique().drop_nulls()
     nights = [Partition(day, partition.domain) for day in sorted(dates)]
-    captures = pl.from_arrow(tables.read_many(lake, "captures", nights, ["capture_id", "payload_sha256"])).drop_nulls()
+    captures = pl.from_arrow(tables.read_many(lake, "captures", nights, ["capture_id", "url", "payload_sha256"]))
     wanted = captures.join(bodies.select(capture_id="body_capture_id"), on="capture_id", how="semi")
-    return dict(wanted.iter_rows())
+    return {capture_id: (url, sha256) for capture_id, url, sha256 in wanted.iter_rows()}
 
 
 def planned_urls(lake: Lake, partition: Partition, site: Site, history: pl.DataFrame | None) -> list[NewUrl]:

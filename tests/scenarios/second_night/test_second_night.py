@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
+
 import polars as pl
 
+from trawl_core.lake import Partition, tables
 from trawl_core.warc.payload import decode_content
-from trawl_core.warc.reader import payload_of_capture
+from trawl_core.warc.reader import payload_of_capture, read_payload
 from trawl_core.warc.verify import verify
 
 
@@ -94,3 +97,27 @@ def test_an_empty_plan_begins_at_the_seeds(serve, run_crawl, remember) -> None:
     site.asked.clear()
     run_crawl(site, night=1)
     assert [path for path in site.paths() if path not in ("/robots.txt", "/sitemap.xml")] == ["/"]
+
+
+def test_a_revisit_names_the_url_whose_record_holds_the_body(serve, run_crawl, remember) -> None:
+    """Two pages sent the same body: the later one was a revisit of the other, and the next night's revisits of either are of that."""
+    site = serve()
+    site.routes = {"/": site.page("/z", "/a"), "/z": b"<p>the same", "/a": b"<p>the same"}
+    first = run_crawl(site)
+    rows = {row["url"].removeprefix(site.root): row for row in first.captures(site.host).iter_rows(named=True)}
+    copy, original = sorted((rows["/z"], rows["/a"]), key=lambda row: row["warc_type"], reverse=True)
+    assert (copy["revisit_profile"], copy["refers_to_url"]) == ("identical-payload-digest", original["url"])
+    remember(site, night=1, due=["/"])
+    before = Partition(copy["crawl_date"], site.host)
+    history = tables.read(first.lake, "url_history", before).to_pylist()
+    known = next(row for row in history if row["url"] == original["url"])
+    tables.commit(first.lake, "url_history", before, [*history, {**known, "url": copy["url"]}])
+    tonight = Partition(copy["crawl_date"] + timedelta(days=1), site.host)
+    due = [{"rank": rank, "url": row["url"], "score": 1.0, "reason": "index"} for rank, row in enumerate((copy, original), start=1)]
+    tables.commit(first.lake, "crawl_plan", tonight, due)
+    run = run_crawl(site, night=1)
+    for row in run.captures(site.host).iter_rows(named=True):
+        assert (row["refers_to_id"], row["refers_to_url"]) == (original["capture_id"], original["url"])
+        record = read_payload(run.lake, row["warc_filename"], row["warc_record_offset"], row["warc_record_length"])
+        assert record.field("WARC-Refers-To-Target-URI") == original["url"]
+    assert verify(run.lake) == []
