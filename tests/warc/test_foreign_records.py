@@ -85,6 +85,16 @@ def test_the_block_digest_decides_between_two_lengths():
         assert f"Content-Length is {length}, the block has {len(block)} bytes by its digest" in faults
 
 
+def test_the_http_head_decides_where_no_digest_does():
+    block = b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+    fields = ["Content-Type: application/http;msgtype=response"]
+    for length in (len(block) - 1, len(block) + 1):
+        data = record(1, block, *fields, length=length).replace(b"resource", b"response")
+        found, faults = parse_loose(data)
+        assert found.block == block, length
+        assert faults
+
+
 def test_a_record_without_a_usable_length_ends_where_the_next_begins():
     for value in ("", "-1", "12a", "9" * 30):
         data = record(1).replace(b"Content-Length: 7", f"Content-Length: {value}".encode())

@@ -77,7 +77,9 @@ class Spool:
         self._db.executescript(_INDEXES)
         for seq, kind, record_id, names, url, *place in self._db.execute("SELECT * FROM beside ORDER BY seq").fetchall():
             stated = json.loads(names)
-            main = self._named(stated) or self._naming(record_id)
+            main = self._named(stated)
+            if main is None:
+                main = self._naming(record_id)
             if main is None and not stated:
                 main = self._neighbour(seq, kind, url)
             if main is not None:

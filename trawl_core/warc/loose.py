@@ -68,9 +68,9 @@ def parse_loose(data: bytes, filename: str = "", offset: int = 0, length: int = 
     else:
         block = data[start : start + size]
         other = _without_trailer(data[start:])
-        if other != block and _is_proven(record, other) and not _is_proven(record, block):
+        if other != block and (reason := _better(record, other, block)):
             block = other
-            faults.append(f"Content-Length is {size}, the block has {len(block)} bytes by its digest")
+            faults.append(f"Content-Length is {size}, the block has {len(block)} bytes by its {reason}")
         elif behind.strip(b"\0") != b"":
             faults.append(f"the block is followed by {behind[:8]!r}, not by two empty lines")
         else:
@@ -102,8 +102,20 @@ def _without_trailer(rest: bytes) -> bytes:
     return next((rest.removesuffix(trailer) for trailer in _TRAILERS if rest.endswith(trailer)), rest)
 
 
-def _is_proven(record: Record, block: bytes) -> bool:
-    return digest_holds(record.field("WARC-Block-Digest"), block) is True
+def _better(record: Record, other: bytes, block: bytes) -> str | None:
+    """What shows that `other` is the block that was written and `block` is not; None when nothing does."""
+    stated = record.field("WARC-Block-Digest")
+    if digest_holds(stated, other) and not digest_holds(stated, block):
+        return "digest"
+    if digest_holds(stated, block) is None and _fits_http(record, other) and not _fits_http(record, block):
+        return "HTTP Content-Length"
+    return None
+
+
+def _fits_http(record: Record, block: bytes) -> bool:
+    """Whether the body of a response is as long as its HTTP head says."""
+    message = replace(record, block=block)
+    return message.status is not None and message.header("Content-Length") == str(len(block) - len(message.head))
 
 
 def digest_holds(stated: str | None, data: bytes) -> bool | None:
