@@ -9,20 +9,28 @@ from datetime import date
 from pathlib import Path
 from urllib.parse import unquote
 
-from trawl_core.errors import LakeError, LockedError
+import pyarrow as pa
+
+from trawl_core.errors import LakeError, LockedError, TrawlError, WarcError
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.state import NightState, state_file
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.warc.format import OPEN_SUFFIX
 from trawl_core.warc.openfile import open_folder
 from trawl_core.warc.repair import repair_partition
+from trawl_core.warc.restore import restored_rows
+
+# In the state of a night whose own was lost: what the archived pages linked to is not known.
+STATE_LOST = "state_lost"
 
 
 def recover(lake: Lake, work: Path, domains: Collection[str] | None = None) -> Iterator[str]:
     """Salvage and seal the `.open` WARC files of dead runs and commit the captures they hold; yields a line for each partition.
 
-    A domain that a living run holds is left alone, and said so. `domains` None means all.
+    A domain that a living run holds is left alone, and said so. `domains` None means all. Raises LakeError or WarcError for the first that
+    can't be repaired, when all others are.
     """
+    failed: list[TrawlError] = []
     for partition in unfinished(lake, work):
         if domains is not None and partition.domain not in domains:
             continue
@@ -31,19 +39,27 @@ def recover(lake: Lake, work: Path, domains: Collection[str] | None = None) -> I
                 yield recover_partition(lake, work, partition)
         except LockedError as error:
             yield str(error)
+        except (LakeError, WarcError) as error:
+            failed.append(error)
+    if failed:
+        raise failed[0]
 
 
 def unfinished(lake: Lake, work: Path) -> list[Partition]:
-    """Partitions with a WARC file that was never sealed, or with captures that are in the crawl's state and not in the lake."""
+    """Partitions with a WARC file that was never sealed, or whose captures the lake lacks while the crawl's state or records have them."""
     archived = {*lake.partitions("warc"), *_nights(work / "warc", "*/*.open")}
-    left_open = {partition for partition in archived if _has_open_file(lake, work, partition)}
-    return sorted(left_open | {night for night in _nights(work, "*.sqlite") if _lacks_captures(lake, work, night)})
+    left = {night for night in archived if _has_open_file(lake, work, night) or not tables.has(lake, "captures", night)}
+    return sorted(left | {night for night in _nights(work, "*.sqlite") if _lacks_captures(lake, work, night)})
 
 
 def recover_earlier(lake: Lake, work: Path, partition: Partition) -> list[str]:
-    """`recover` for the nights of one domain before `partition`, of which the live state is still there; the caller holds its lock."""
+    """`recover` for the nights of one domain before `partition`, of which the live state is still there, and for `partition` itself
+    where its state is lost and its files are not; the caller holds its lock.
+    """
     earlier = {night for night in _nights(work, state_file(work, partition).name) if night.crawl_date < partition.crawl_date}
     left = sorted(night for night in earlier if _has_open_file(lake, work, night) or _lacks_captures(lake, work, night))
+    if not state_file(work, partition).exists() and _has_open_file(lake, work, partition):
+        left.append(partition)
     return [recover_partition(lake, work, night) for night in left]
 
 
@@ -72,12 +88,25 @@ def _lacks_captures(lake: Lake, work: Path, partition: Partition) -> bool:
 
 
 def recover_partition(lake: Lake, work: Path, partition: Partition) -> str:
-    """Seal and commit one night, in a line for a person; the caller holds the domain's lock."""
+    """Seal and commit one night, in a line for a person; the caller holds the domain's lock.
+
+    Where the crawl's state is lost, its captures are made anew from the records.
+    """
     where = f"{partition.domain} {partition.crawl_date}"
     path = state_file(work, partition)
     if not path.exists():
-        repaired = repair_partition(lake, partition, work)
-        return f"{where}: sealed {len(repaired)} file(s); its crawl state is lost, so `trawl verify` names the records without a capture."
+        sealed = len(repair_partition(lake, partition, work))
+        restored = _restore(lake, partition)
+        state = NightState(path)
+        try:
+            state.set_number(STATE_LOST, 1)
+            state.commit()
+        finally:
+            state.close()
+        return (
+            f"{where}: sealed {sealed} file(s); its crawl state is lost, {restored} captures were made anew from the records. "
+            "`trawl crawl` asks for its pages again, and stores no body twice."
+        )
     state = NightState(path)
     try:
         ledger = Ledger(state)
@@ -86,3 +115,12 @@ def recover_partition(lake: Lake, work: Path, partition: Partition) -> str:
     finally:
         state.close()
     return f"{where}: sealed {len(repaired)} file(s), {committed.rows} captures committed; `trawl crawl` goes on from there."
+
+
+def _restore(lake: Lake, partition: Partition) -> int:
+    """Add to `captures` what the sealed files hold and it lacks; returns the rows added."""
+    added = list(restored_rows(lake, partition))
+    before = tables.read(lake, "captures", partition)
+    if added or not tables.has(lake, "captures", partition):
+        tables.commit(lake, "captures", partition, pa.concat_tables([before, tables.from_rows("captures", added, partition)]))
+    return len(added)

@@ -26,7 +26,7 @@ from trawl_core.fetch.opening import (
 )
 from trawl_core.fetch.origins import Turns
 from trawl_core.fetch.recording import Recorder
-from trawl_core.fetch.recovery import recover_earlier
+from trawl_core.fetch.recovery import STATE_LOST, recover_earlier
 from trawl_core.fetch.robots_cache import RobotsCache
 from trawl_core.fetch.spending import Spending
 from trawl_core.fetch.state import NightState, explain_sqlite_error, forget_old_states, state_file
@@ -103,6 +103,9 @@ class Session:
             frontier = Frontier(self.state, site.budget.frontier)
             self.repaired = repair_partition(lake, partition, work, ledger.durable_ends())
             take_over_captures(lake, partition, ledger, frontier)
+            # The links of what was archived went with the state: only asking again finds them, and stores no body twice.
+            refetch = refetch or bool(self.state.number(STATE_LOST))
+            self.state.set_number(STATE_LOST, 0)
             start_pass(self.state, ledger, frontier, refetch=refetch)
             self._plan(lake, partition, site, ledger, frontier, refetch=refetch)
             memory = TrapMemory(self.state)

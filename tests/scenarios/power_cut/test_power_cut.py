@@ -12,6 +12,7 @@ import pytest
 
 from bench.lost_power import cut
 from bench.power_cuts import CutSite, Found, crawls, one_home
+from trawl_core.errors import LakeError
 from trawl_core.fetch.recovery import recover, unfinished
 from trawl_core.lake import Lake, tables
 from trawl_core.warc.verify import verify
@@ -70,6 +71,48 @@ def test_a_night_that_died_before_its_captures_were_committed_is_repaired(runnin
     assert tables.count(lake, "captures", partition) == rows
     assert verify(lake) == []
     assert unfinished(lake, home / "work") == []
+
+
+@pytest.mark.parametrize("by", ["repair", "the next crawl"])
+def test_records_outlast_the_crawl_state(running, tmp_path, home, by) -> None:
+    lake = Lake(home / "lake")
+    assert running.run(tmp_path, at_request=PAGES - 5)
+    for path in (home / "work").rglob("*.sqlite*"):
+        path.unlink()
+    if by == "repair":
+        (told,) = recover(lake, home / "work")
+        assert "its crawl state is lost, " in told
+        assert "captures were made anew from the records" in told
+        assert verify(lake) == []
+    assert not running.run(tmp_path)
+    assert running.site.missing(lake) == set()
+    # What had been archived is there still; its pages were asked for again, and are revisits.
+    rows = tables.read_many(lake, "captures", lake.partitions("captures")).to_pylist()
+    pages = [row for row in rows if row["kind"] == "page"]
+    assert len([row for row in pages if row["warc_type"] == "response"]) == len({row["content_digest"] for row in pages})
+    assert len(pages) > PAGES + 60
+    asked = running.site.asked
+    assert not running.run(tmp_path)
+    assert running.site.asked == asked
+    assert verify(lake) == []
+
+
+def test_a_damaged_crawl_state_keeps_no_other_night_from_its_repair(running, tmp_path, home) -> None:
+    lake = Lake(home / "lake")
+    assert running.run(tmp_path, at_request=PAGES - 5)
+    other = home / "work" / "crawl_date=2026-01-01" / "domain=127.0.0.9.sqlite"
+    other.parent.mkdir()
+    other.write_bytes(b"no database" * 100)
+    left = home / "lake" / "warc" / "crawl_date=2026-01-01" / "domain=127.0.0.9" / "trawl-x.warc.gz.open"
+    left.parent.mkdir(parents=True)
+    left.write_bytes(b"")
+    with pytest.raises(LakeError, match="the file is damaged"):
+        list(recover(lake, home / "work"))
+    assert [night.crawl_date.isoformat() for night in unfinished(lake, home / "work")] == ["2026-01-01"]
+    other.unlink()
+    list(recover(lake, home / "work"))
+    assert unfinished(lake, home / "work") == []
+    assert verify(lake) == []
 
 
 def test_trawl_repair_and_verify_after_a_power_cut(running, new_home, tmp_path) -> None:
