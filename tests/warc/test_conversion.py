@@ -90,8 +90,9 @@ def test_a_conversion_of_nothing_is_found(add, monkeypatch):
 
     honest = writer._companion
 
-    def forget(kind, urn, content_type, block, fields):
-        return honest(kind, urn, content_type, block, [field for field in fields if field[0] != "WARC-Refers-To"])
+    def forget(kind, urn, content_type, block, fields, packer):
+        kept = [line for line in fields.splitlines(keepends=True) if not line.startswith("WARC-Refers-To:")]
+        return honest(kind, urn, content_type, block, "".join(kept), packer)
 
     monkeypatch.setattr(writer, "_companion", forget)
     add()

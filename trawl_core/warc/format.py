@@ -61,7 +61,8 @@ def capture_id_of(urn: str | None) -> str | None:
 
 def format_date(moment: datetime) -> str:
     """WARC-Date in UTC with microseconds."""
-    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:-6] + "Z"
+    utc = moment if moment.tzinfo is UTC else moment.astimezone(UTC)
+    return utc.isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def parse_date(text: str) -> datetime | None:
@@ -99,20 +100,24 @@ def base32_of(digest: bytes) -> str:
     return "".join([_BASE32_PAIRS[number >> shift & 1023] for shift in _SHIFTS])
 
 
+def lines(fields: Iterable[tuple[str, str]]) -> str:
+    """Named fields, a line each; line breaks inside a value become spaces."""
+    return "".join([f"{name}: {value if value.isprintable() else _one_line(value)}\r\n" for name, value in fields])
+
+
 def warc_fields(fields: Iterable[tuple[str, str]]) -> bytes:
-    """A block of application/warc-fields; line breaks inside a value become spaces."""
-    return "".join(f"{name}: {value if value.isprintable() else _one_line(value)}\r\n" for name, value in fields).encode()
+    """A block of application/warc-fields."""
+    return lines(fields).encode()
+
+
+def record_head(field_lines: str, content_length: int) -> bytes:
+    """A record up to its block; `field_lines` are those of `lines`, without Content-Length."""
+    return f"{_VERSION}\r\n{field_lines}Content-Length: {content_length}\r\n\r\n".encode()
 
 
 def serialize(fields: Iterable[tuple[str, str]], block: bytes) -> bytes:
     """One record, uncompressed; Content-Length is added here."""
-    return b"".join((record_head(fields, len(block)), block, RECORD_END))
-
-
-def record_head(fields: Iterable[tuple[str, str]], content_length: int) -> bytes:
-    """The named fields of a record up to its block."""
-    lines = [f"{name}: {value if value.isprintable() else _one_line(value)}" for name, value in fields]
-    return "\r\n".join((_VERSION, *lines, f"Content-Length: {content_length}", "", "")).encode()
+    return b"".join((record_head(lines(fields), len(block)), block, RECORD_END))
 
 
 def _one_line(value: str) -> str:

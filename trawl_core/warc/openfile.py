@@ -10,6 +10,7 @@ import os
 import re
 import shutil
 import socket
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
@@ -63,6 +64,23 @@ class OpenFile:
             self._roll_back()
             raise explain_os_error(error, "writing", self._path) from error
         self.offset += len(data)
+
+    def append_all(self, pieces: Iterator[bytes], rest: Iterable[bytes]) -> int:
+        """Write `pieces`, each as it comes, then `rest`; all of them or nothing. Returns the bytes of `pieces`."""
+        start = self.offset
+        pending = next(pieces, b"")
+        try:
+            for piece in pieces:
+                self.append(pending)
+                pending = piece
+            length = self.offset - start + len(pending)
+            self.append(b"".join((pending, *rest)))
+        except BaseException:
+            if self.offset > start:
+                self.offset = start
+                self._roll_back()
+            raise
+        return length
 
     def _roll_back(self) -> None:
         try:

@@ -26,7 +26,7 @@ from trawl_core.sites import Compression
 from trawl_core.warc import format as warc
 from trawl_core.warc.exchange import Exchange
 from trawl_core.warc.openfile import OpenFile, open_folder, writer_host
-from trawl_core.warc.packing import Packing, Stream, packing_of
+from trawl_core.warc.packing import Packer, Packing, packing_of
 
 MAX_BYTES = 1_000_000_000
 _PACKING = packing_of(Compression())
@@ -136,49 +136,45 @@ class WarcWriter:
         _check(exchange, capture_id, revisit)
         main_urn = warc.record_urn(capture_id)
         file = self._current()
+        request_urn = _companion_urn(capture_id, "request") if exchange.request_bytes else None
+        metadata_urn = _companion_urn(capture_id, "metadata")
         common = (
-            ("WARC-Target-URI", warc.target_uri(exchange.url)),
-            ("WARC-Date", warc.format_date(exchange.started_at)),
-            ("WARC-Warcinfo-ID", self._warcinfo_urn),
+            f"WARC-Target-URI: {warc.target_uri(exchange.url)}\r\n"
+            f"WARC-Date: {warc.format_date(exchange.started_at)}\r\n"
+            f"WARC-Warcinfo-ID: {self._warcinfo_urn}\r\n"
         )
-        request_urn = warc.record_urn(warc.companion_id(capture_id, "request")) if exchange.request_bytes else None
-        metadata_urn = warc.record_urn(warc.companion_id(capture_id, "metadata"))
-        block, main_fields = _main_record(exchange, revisit)
+        to_main = f"WARC-Concurrent-To: {main_urn}\r\n"
+        to_request = f"WARC-Concurrent-To: {request_urn}\r\n" if request_urn else ""
+        connection = warc.lines(_connection_fields(exchange))
+        block, own_fields = _main_record(exchange, revisit)
         block_digest = warc.sha1_base32(block)
-        pack = self._packing.pack
-        main = _member(
-            [
-                ("WARC-Type", "revisit" if revisit else "response"),
-                ("WARC-Record-ID", main_urn),
-                *common,
-                *[("WARC-Concurrent-To", urn) for urn in (request_urn, metadata_urn) if urn],
-                *_connection_fields(exchange),
-                *main_fields,
-                ("WARC-Block-Digest", f"sha1:{block_digest}"),
-                ("Content-Type", warc.HTTP_RESPONSE),
-            ],
-            block,
-            self._packing.wrap() if _has_content_coding(exchange) else pack(),
+        packers = self._packing.coded if _has_content_coding(exchange) else self._packing.text
+        main_head = warc.record_head(
+            f"WARC-Type: {'revisit' if revisit else 'response'}\r\nWARC-Record-ID: {main_urn}\r\n{common}"
+            f"{to_request}WARC-Concurrent-To: {metadata_urn}\r\n{connection}{warc.lines(own_fields)}"
+            f"WARC-Block-Digest: sha1:{block_digest}\r\nContent-Type: {warc.HTTP_RESPONSE}\r\n",
+            len(block),
         )
-        beside = [*common, ("WARC-Concurrent-To", main_urn)]
         request = b""
         if request_urn:
-            fields = [*beside, *_connection_fields(exchange)]
-            request = _companion("request", request_urn, warc.HTTP_REQUEST, exchange.request_bytes, fields, pack())
+            fields = common + to_main + connection
+            request = _companion("request", request_urn, warc.HTTP_REQUEST, exchange.request_bytes, fields, packers.beside)
         conversion = b""
         if rendered is not None:
-            urn = warc.record_urn(warc.companion_id(capture_id, "conversion"))
-            conversion = _companion("conversion", urn, warc.RENDERED_HTML, rendered, [*common, ("WARC-Refers-To", main_urn)], pack())
-        metadata = _companion("metadata", metadata_urn, warc.WARC_FIELDS, _metadata_block(exchange, revisit, facts), beside, pack())
+            urn = _companion_urn(capture_id, "conversion")
+            fields = f"{common}WARC-Refers-To: {main_urn}\r\n"
+            conversion = _companion("conversion", urn, warc.RENDERED_HTML, rendered, fields, self._packing.text.main)
+        facts_block = _metadata_block(exchange, revisit, facts)
+        metadata = _companion("metadata", metadata_urn, warc.WARC_FIELDS, facts_block, common + to_main, packers.beside)
         start = file.offset
-        rendered_at = start + len(main) + len(request)
-        file.append(b"".join((main, request, conversion, metadata)))
+        main_length = file.append_all(packers.main.member(main_head, block), (request, conversion, metadata))
+        rendered_at = start + main_length + len(request)
         return Written(
             filename=file.name,
             warc_type="revisit" if revisit else "response",
             offset=start,
-            length=len(main),
-            request_offset=start + len(main) if request else None,
+            length=main_length,
+            request_offset=start + main_length if request else None,
             request_length=len(request) or None,
             metadata_offset=rendered_at + len(conversion),
             metadata_length=len(metadata),
@@ -240,7 +236,7 @@ class WarcWriter:
             ("WARC-Block-Digest", f"sha1:{warc.sha1_base32(block)}"),
             ("Content-Type", warc.WARC_FIELDS),
         ]
-        file.append(_member(fields, block, self._packing.pack()))
+        file.append(self._packing.text.beside.whole(warc.serialize(fields, block)))
         self._warcinfo_end = file.offset
         return file
 
@@ -317,17 +313,20 @@ def _metadata_block(exchange: Exchange, revisit: RevisitOf | None, facts: Mappin
     return warc.warc_fields([*fields, *facts.items()])
 
 
-def _companion(kind: str, urn: str, content_type: str, block: bytes, fields: list[tuple[str, str]], stream: Stream) -> bytes:
-    """The gzip member of a request or metadata record; `fields` are what it has beside type, id and block."""
-    own = [("WARC-Type", kind), ("WARC-Record-ID", urn)]
-    tail = [("WARC-Block-Digest", f"sha1:{warc.sha1_base32(block)}"), ("Content-Type", content_type)]
-    return _member([*own, *fields, *tail], block, stream)
+def _companion_urn(capture_id: str, kind: str) -> str:
+    return f"<urn:uuid:{warc.companion_id(capture_id, kind)}>"
+
+
+def _companion(kind: str, urn: str, content_type: str, block: bytes, fields: str, packer: Packer) -> bytes:
+    """The gzip member of a request, conversion or metadata record; `fields` are the lines beside type, id and block."""
+    head = warc.record_head(
+        f"WARC-Type: {kind}\r\nWARC-Record-ID: {urn}\r\n{fields}"
+        f"WARC-Block-Digest: sha1:{warc.sha1_base32(block)}\r\nContent-Type: {content_type}\r\n",
+        len(block),
+    )
+    return packer.whole(b"".join((head, block, warc.RECORD_END)))
 
 
 def _has_content_coding(exchange: Exchange) -> bool:
     coding = (exchange.header("Content-Encoding") or "").strip().lower()
     return coding not in ("", "identity") or exchange.payload.startswith(b"\x1f\x8b")
-
-
-def _member(fields: list[tuple[str, str]], block: bytes, stream: Stream) -> bytes:
-    return stream.compress(warc.serialize(fields, block)) + stream.flush()
