@@ -7,12 +7,17 @@ together (WHATWG URL, path state). Whatever needs more goes to ada.
 from __future__ import annotations
 
 import re
+import string
+from functools import lru_cache
 
 from trawl_core.urls.normalize import normalize_url
 
-# A path in which nothing has to be escaped, and a query likewise; the fragment is dropped.
-_PLAIN = re.compile(r"((?:\.\./)*)(([\w~/-][\w.~/-]*)(?:\?[\w.~/=&+,;:@!$()*-]*)?)(?:#.*)?\Z", re.ASCII | re.DOTALL)
-
+# A path in which nothing has to be escaped, and a query likewise.
+_PLAIN = re.compile(r"((?:\.\./)*)([\w~/-][\w.~/-]*)(?:\?[\w.~/=&+,;:@!$()*-]*)?\Z", re.ASCII)
+# What begins so is resolved by the base's folder alone, whatever document lies in it.
+_BY_FOLDER = frozenset(string.ascii_letters + string.digits + "/._~-")
+_LONGEST_KEPT = 200
+_KEPT = 8192
 _FOLDERS = 6
 
 
@@ -21,23 +26,40 @@ class References:
 
     def __init__(self, base: str) -> None:
         self.base = base
-        self._is_normal = normalize_url(base) == base
-        scheme, _, rest = base.partition("://")
-        self._root = f"{scheme}://{rest.partition('/')[0]}"
-        folder = base.partition("?")[0].rpartition("/")[0] + "/"
-        self._folders = [folder]
-        while len(self._folders) < _FOLDERS:
-            # Above the root is the root.
-            folder = folder if folder == f"{self._root}/" else folder[:-1].rpartition("/")[0] + "/"
-            self._folders.append(folder)
+        self._folder = base.partition("?")[0].rpartition("/")[0] + "/" if normalize_url(base) == base else None
 
     def __call__(self, reference: str) -> str | None:
-        plain = _PLAIN.match(reference) if self._is_normal else None
-        if plain is None:
+        if "#" in reference:
+            # URLs are kept without fragments.
+            reference = reference[: reference.index("#")]
+        if self._folder is None or reference[:1] not in _BY_FOLDER or len(reference) > _LONGEST_KEPT:
             return normalize_url(reference, self.base)
-        ascent, target, path = plain.groups()
-        levels = len(ascent) // 3
-        # Empty segments at the start are another host, dot segments lead elsewhere.
-        if "//" in path or "/." in path or levels >= _FOLDERS or (levels and path[0] == "/"):
-            return normalize_url(reference, self.base)
-        return (self._root if path[0] == "/" else self._folders[levels]) + target
+        return _in_folder(self._folder, reference)
+
+
+@lru_cache(maxsize=_KEPT)
+def _in_folder(folder: str, reference: str) -> str | None:
+    """The pages of a folder have most of their references in common."""
+    plain = _PLAIN.match(reference)
+    if plain is None:
+        return normalize_url(reference, folder)
+    ascent, path = plain.groups()
+    levels = len(ascent) // 3
+    # Empty segments at the start are another host, dot segments lead elsewhere.
+    if "//" in path or "/." in path or levels >= _FOLDERS or (levels and path[0] == "/"):
+        return normalize_url(reference, folder)
+    root, folders = _above(folder)
+    return (root if path[0] == "/" else folders[levels]) + reference[len(ascent) :]
+
+
+@lru_cache(maxsize=1024)
+def _above(folder: str) -> tuple[str, list[str]]:
+    """The origin of a folder, and the folder itself with those above it."""
+    scheme, _, rest = folder.partition("://")
+    root = f"{scheme}://{rest.partition('/')[0]}"
+    folders = [folder]
+    while len(folders) < _FOLDERS:
+        # Above the root is the root.
+        folder = folder if folder == f"{root}/" else folder[:-1].rpartition("/")[0] + "/"
+        folders.append(folder)
+    return root, folders
