@@ -22,6 +22,7 @@ from trawl_core.lake import Lake, Partition
 from trawl_core.sites import Site
 from trawl_core.warc.captures import capture_row
 from trawl_core.warc.exchange import Exchange
+from trawl_core.warc.packing import packing_of
 from trawl_core.warc.writer import MAX_BYTES, RevisitOf, WarcWriter
 
 SOFTWARE = f"trawl/{__version__}"
@@ -43,7 +44,14 @@ class Recorder:
         self._clock = clock
         self._config_hash = site.config_hash
         self._writer = WarcWriter(
-            lake, partition, software=SOFTWARE, user_agent=user_agent, config_hash=self._config_hash, clock=clock, work=work
+            lake,
+            partition,
+            software=SOFTWARE,
+            user_agent=user_agent,
+            config_hash=self._config_hash,
+            clock=clock,
+            work=work,
+            packing=packing_of(site.compression),
         )
         self._pending = 0
         self._pending_since: float | None = None
