@@ -298,7 +298,8 @@ class _Import:
             return
         most = ", ".join(f"{domain} ({domains[domain]})" for domain in new[:5])
         raise UsageError(
-            f"importing {self._source}: it holds {len(new)} domains that are not in sites.yaml, and each would be a partition. "
+            f"importing {self._source}: more than {self._request.max_new_domains} of its domains ({len(new)}) are not in sites.yaml, and each "
+            "would be a partition. "
             f"Name those that you want with --domain, or allow them all with --max-new-domains {len(new)}. The largest are {most}. "
             "Nothing was imported from it."
         )
