@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.xdist_group("two_nights")
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-# They fetch, or change sites.yaml: the scenarios run them.
-ELSEWHERE = ("crawl", "sites add")
+# They fetch, change sites.yaml or need files of others: the scenarios, and tests/cli, run them.
+ELSEWHERE = ("crawl", "sites add", "import-warc")
 
 
 def _commands() -> list[tuple[str, str]]:
