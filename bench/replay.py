@@ -33,7 +33,7 @@ from trawl_core.warc.reader import payload_of_capture, read_payload
 
 CACHE = Path(__file__).parent / ".cache" / "replay"
 # pywb 2.10 still asks for pkg_resources, which setuptools gave up in 81.
-PEERS = ("pywb==2.10.0", "cdxj-indexer==1.5.0", "wacz==0.5.0", "setuptools<81")
+PEERS = ("pywb==2.10.0", "cdxj-indexer==1.5.0", "wacz==0.6.0", "setuptools<81")
 HOST = "127.0.0.6"
 NIGHTS = (date(2026, 11, 1), date(2026, 11, 2))
 PAGES, QUICK_PAGES = 400, 40

@@ -2,6 +2,7 @@ import gzip
 import hashlib
 import io
 import json
+import re
 import zipfile
 from datetime import date, timedelta
 
@@ -11,7 +12,11 @@ from warcio.archiveiterator import ArchiveIterator
 from trawl_core.errors import LakeError, UsageError
 from trawl_core.lake import tables
 from trawl_core.warc.captures import revisit_of
+from trawl_core.warc.members import inflate, read_members
+from trawl_core.warc.reader import payload_of_capture
+from trawl_core.warc.record import parse_record
 from trawl_core.warc.selection import select_archive, short_names
+from trawl_core.warc.urlkey import url_key
 from trawl_core.warc.wacz import write_wacz
 
 HTML = b"<!doctype html><title>t</title><p>%b"
@@ -151,6 +156,36 @@ def test_bodies_of_earlier_nights_come_along(two_nights, package, lake):
         line = originals[row["refers_to_url"]]
         raw = file.read(extra)[int(line["offset"]) : int(line["offset"]) + int(line["length"])]
         assert raw == lake.read_range(row["refers_to_warc_filename"], row["refers_to_warc_offset"], row["refers_to_warc_length"])
+
+
+def test_a_night_replays_from_the_package_alone(two_nights, package, lake):
+    """As players do it: the record at URL and time, and for a revisit the one at the URL and time that it refers to."""
+    _, file = package(first=date(2026, 11, 30))
+    places = {}
+    for line in gzip.decompress(file.read("indexes/index.cdx.gz")).decode().splitlines():
+        key, timestamp, fields = line.split(" ", 2)
+        places[key, timestamp] = json.loads(fields)
+
+    def record_at(url, timestamp):
+        place = places[url_key(url), timestamp]
+        raw = file.read(f"archive/{place['filename']}")[int(place["offset"]) :][: int(place["length"])]
+        return parse_record(inflate(raw))
+
+    for row in two_nights[1].rows:
+        record = record_at(row["url"], f"{row['fetch_time']:%Y%m%d%H%M%S}")
+        if record.warc_type == "revisit":
+            digits = "".join(re.findall(r"\d", record.field("WARC-Refers-To-Date")))[:14]
+            record = record_at(record.field("WARC-Refers-To-Target-URI"), digits)
+        assert record.warc_type == "response"
+        assert record.payload == payload_of_capture(lake, row).payload
+
+
+def test_copied_records_are_sound_gzip_with_one_record_a_member(two_nights, package):
+    _, file = package(first=date(2026, 11, 30))
+    data = file.read("archive/trawl-originals-20261130.warc.gz")
+    assert (
+        gzip.decompress(data).count(b"WARC/1.1\r\n") == len([parse_record(member.data) for member in read_members(io.BytesIO(data))]) == 3
+    )
 
 
 def test_a_body_that_is_gone_is_named_and_the_rest_is_written(two_nights, package, lake):

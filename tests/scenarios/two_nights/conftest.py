@@ -29,11 +29,13 @@ class World:
     home: Home
     demo: Demo
 
-    def trawl(self, *args: str, night: int = 1, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """Run a command as of a night; fails the test when it fails, or prints a warning, and may not."""
+    def trawl(self, *args: str, night: int = 1, check: bool = True, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+        """Run a command as of a night, in the folder `cwd`; fails the test when it fails, or prints a warning, and may not."""
         environ = {**os.environ, "TRAWL_HOME": str(self.home.root), "TRAWL_NOW": f"{NIGHTS[night]}T02:00:00Z"}
         environ.pop("TRAWL_LAKE", None)
-        done = subprocess.run([Path(sys.executable).with_name("trawl"), *args], env=environ, capture_output=True, text=True, check=False)
+        done = subprocess.run(
+            [Path(sys.executable).with_name("trawl"), *args], env=environ, cwd=cwd, capture_output=True, text=True, check=False
+        )
         if check:
             assert done.returncode == 0, f"trawl {' '.join(args)}\n{done.stdout}\n{done.stderr}"
             assert "Warning" not in done.stderr, done.stderr

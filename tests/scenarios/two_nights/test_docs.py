@@ -41,7 +41,7 @@ def test_the_docs_show_commands() -> None:
 
 
 @pytest.mark.parametrize(("page", "command"), _commands(), ids=lambda value: value[:60])
-def test_a_command_of_the_docs_runs(world: World, page: str, command: str) -> None:
+def test_a_command_of_the_docs_runs(world: World, page: str, command: str, tmp_path: Path) -> None:
     words = shlex.split(command, comments=True)[1:]
     if ">" in words:
         words = words[: words.index(">")]
@@ -58,7 +58,9 @@ def test_a_command_of_the_docs_runs(world: World, page: str, command: str) -> No
         if "--date" not in words and "--as-of" not in words
         else words
     )
-    done = world.trawl(*words, check=False)
+    if words[0] == "export":  # of a night that there was
+        words = [re.sub(r"^\d{4}-\d\d-\d\d$", "2026-03-02", word) for word in words]
+    done = world.trawl(*words, check=False, cwd=tmp_path)
     assert done.returncode in ((0, 1) if words[0] == "status" else (0,)), f"{page}: {command}\n{done.stderr}"
     assert "Traceback" not in done.stderr
     assert "Warning" not in done.stderr
