@@ -5,7 +5,6 @@ from __future__ import annotations
 import http.client
 import ssl
 from collections.abc import Mapping
-from dataclasses import replace
 from functools import cache
 
 import certifi
@@ -17,6 +16,7 @@ from trawl_core.errors import FetchError
 from trawl_core.fetch.adapters import Adapters
 from trawl_core.fetch.connection import WireAdapter
 from trawl_core.fetch.guard import Resolver, check_port
+from trawl_core.fetch.head import ResponseHead
 from trawl_core.fetch.resolver import DnsResolver
 from trawl_core.fetch.wire import MAX_HEAD_BYTES, Recording, WireResponse
 from trawl_core.sites import Site
@@ -49,7 +49,9 @@ class HttpClient:
     """
 
     def __init__(self, *, user_agent: str, clock: Clock, resolver: Resolver | None = None, tls: ssl.SSLContext | None = None) -> None:
-        self._user_agent = user_agent
+        self._headers = requests.structures.CaseInsensitiveDict(
+            {"User-Agent": user_agent, "Accept": ACCEPT, "Accept-Encoding": ACCEPT_ENCODING}
+        )
         self._clock = clock
         self._adapters = Adapters(resolver or DnsResolver.of_machine(clock), tls or _public_authorities())
 
@@ -100,9 +102,7 @@ class HttpClient:
         request.method = "GET"
         # Not through prepare_url, which would re-encode it.
         request.url = url
-        request.headers = requests.structures.CaseInsensitiveDict(
-            {"User-Agent": self._user_agent, "Accept": ACCEPT, "Accept-Encoding": ACCEPT_ENCODING}
-        )
+        request.headers = self._headers.copy() if headers else self._headers
         for name, value in headers.items():
             # A validator that came with a control character can't be sent back.
             if not any(ord(character) < 32 or ord(character) > 255 for character in value):
@@ -168,6 +168,7 @@ def _read_payload(response: WireResponse, limit: int) -> tuple[bytes | None, str
 def _finished(
     recording: Recording, response: WireResponse, payload: bytes | None, truncated: str | None, problem: str | None, max_decoded_bytes: int
 ) -> Exchange:
+    fetch_ms = recording.elapsed_ms()
     head, received = recording.head, response.reader.received
     response_bytes = bytes(memoryview(received)[response.head_start : response.reader.consumed])
     interim = bytes(received[: response.head_start])
@@ -175,7 +176,13 @@ def _finished(
     received.clear()
     if payload is None:
         payload = response_bytes[response.head_length :]
-    exchange = Exchange(
+    document = None
+    if truncated is None and payload:
+        codings = [value for name, value in head.headers if name.lower() == "content-encoding"]
+        document = _small_document(payload, codings, max_decoded_bytes)
+        if document is None:
+            truncated, problem = _check_coding(payload, codings, max_decoded_bytes)
+    return Exchange(
         url=recording.url,
         started_at=recording.started_at,
         request_bytes=bytes(recording.request),
@@ -185,39 +192,34 @@ def _finished(
         status=head.status,
         reason=head.reason,
         headers=head.headers,
-        outcome="ok",
+        outcome=_outcome(head.status, truncated),
+        error=problem or _status_error(head),
+        truncated=truncated,
         interim=interim,
         ip_address=recording.ip_address,
         http_version=head.version,
         tls_version=recording.tls_version,
         tls_cipher=recording.tls_cipher,
         ttfb_ms=recording.ttfb_ms,
-        fetch_ms=recording.elapsed_ms(),
+        fetch_ms=fetch_ms,
+        document=document,
     )
-    document = None
-    if truncated is None and payload:
-        document = _small_document(exchange, max_decoded_bytes)
-        if document is None:
-            truncated, problem = _check_coding(exchange, max_decoded_bytes)
-    error = problem or _status_error(exchange)
-    return replace(exchange, outcome=_outcome(head.status, truncated), truncated=truncated, error=error, document=document)
 
 
-def _small_document(exchange: Exchange, max_decoded_bytes: int) -> bytes | None:
+def _small_document(payload: bytes, codings: list[str], max_decoded_bytes: int) -> bytes | None:
     """The document of a sound payload, decoded once for all who read it; None for one that is not sound or not small."""
-    codings = exchange.header_values("content-encoding")
     if len(codings) > 1:
         return None
-    document, fault = decode_content(exchange.payload, codings[0] if codings else None, min(_SMALL_BYTES, max_decoded_bytes))
+    document, fault = decode_content(payload, codings[0] if codings else None, min(_SMALL_BYTES, max_decoded_bytes))
     return document if fault is None else None
 
 
-def _check_coding(exchange: Exchange, max_decoded_bytes: int) -> tuple[str | None, str | None]:
+def _check_coding(payload: bytes, codings: list[str], max_decoded_bytes: int) -> tuple[str | None, str | None]:
     """A coded stream that is cut is a truncated answer, although its length is as announced (requests would not notice)."""
-    coding = ", ".join(exchange.header_values("content-encoding"))
+    coding = ", ".join(codings)
     if not coding:
         return None, None
-    reason = content_fault(exchange.payload, coding, max_decoded_bytes)
+    reason = content_fault(payload, coding, max_decoded_bytes)
     if reason == CUT:
         return CUT, f"the {coding} stream ends too early or is damaged."
     if reason is None:
@@ -238,10 +240,10 @@ def _outcome(status: int, truncated: str | None) -> str:
     return "truncated" if truncated and status not in _REDIRECTS else "ok"
 
 
-def _status_error(exchange: Exchange) -> str | None:
-    if exchange.status == 101:
+def _status_error(head: ResponseHead) -> str | None:
+    if head.status == 101:
         return "the server switched to another protocol, which was not asked for."
-    return f"the server answered {exchange.status} {exchange.reason}".rstrip() + "." if (exchange.status or 0) >= 400 else None
+    return f"the server answered {head.status} {head.reason}".rstrip() + "." if head.status >= 400 else None
 
 
 def _failed(recording: Recording, error: FetchError) -> Exchange:

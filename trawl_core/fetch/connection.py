@@ -150,14 +150,13 @@ class WireAdapter(BaseAdapter):
         # One exchange uses it at a time, so one connection an origin is enough, and a retry can't meet a second stale one.
         self._connections: OrderedDict[str, _WireConnection] = OrderedDict()
 
-    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> requests.Response:
-        """The answer with its head read; `raw` is the WireResponse. The connection sends the recording's target, not the request's URL."""
+    def send(self, request: requests.PreparedRequest, *args: Any, **kwargs: Any) -> WireResponse:
+        """The answer with its head read: requests' own Response around it would only hide it.
+
+        The connection sends the recording's target, not the request's URL.
+        """
         connection = self._connection(request.url)
-        response = requests.Response()
-        response.raw = connection.ask(_head(self.wire.now.target, connection.host_field, request.headers))
-        response.status_code = response.raw.status
-        response.request = request
-        return response
+        return connection.ask(_head(self.wire.now.target, connection.host_field, request.headers))
 
     def drop(self, url: str) -> None:
         """Close the connection to the origin of `url`."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-_STATUS_LINE = re.compile(rb"HTTP/(\d)\.(\d)[ \t]+(\d{3})(?:[ \t]+([^\r\n]*))?[ \t]*\r?\n?$")
+_STATUS_LINE = re.compile(r"HTTP/(\d)\.(\d)[ \t]+(\d{3})(?:[ \t]+([^\r\n]*))?[ \t]*\r?\n?$", re.ASCII)
 _TOKEN_SEPARATOR = re.compile(r"[\s,]+")
+_FRAMING = ("transfer-encoding", "content-length", "connection")
 
 
 @dataclass(frozen=True)
@@ -32,24 +33,25 @@ class ResponseHead:
 
 def parse_head(head: bytes) -> ResponseHead | None:
     """`head` up to and with its empty line; None when its first line is no HTTP/1 status line."""
-    first, *lines = head.split(b"\n")
+    first, *lines = head.decode("latin-1").split("\n")
     match = _STATUS_LINE.match(first)
-    if match is None or match[1] != b"1" or match[3] < b"100":
+    if match is None or match[1] != "1" or match[3] < "100":
         return None
     status = int(match[3])
     headers = _headers(lines)
-    chunked = _values(headers, "transfer-encoding")[-1:] == ["chunked"]
+    framing = _framing(headers)
+    chunked = framing["transfer-encoding"][-1:] == ["chunked"]
     bodiless = status in (204, 304) or status < 200
-    lengths = set(_values(headers, "content-length"))
+    lengths = set(framing["content-length"])
     length = _length(lengths) if not chunked else None
-    version = f"HTTP/1.{match[2].decode()}"
-    tokens = _values(headers, "connection")
+    version = f"HTTP/1.{match[2]}"
+    tokens = framing["connection"]
     persistent = "keep-alive" in tokens if version == "HTTP/1.0" else "close" not in tokens
     framed = bodiless or chunked or length is not None
     return ResponseHead(
         version=version,
         status=status,
-        reason=(match[4] or b"").decode("latin-1").strip(),
+        reason=(match[4] or "").strip(),
         headers=headers,
         chunked=chunked and not bodiless,
         length=0 if bodiless else length,
@@ -58,25 +60,28 @@ def parse_head(head: bytes) -> ResponseHead | None:
     )
 
 
-def _headers(lines: list[bytes]) -> tuple[tuple[str, str], ...]:
+def _headers(lines: list[str]) -> tuple[tuple[str, str], ...]:
     headers: list[tuple[str, str]] = []
     for raw in lines:
-        line = raw.removesuffix(b"\r").decode("latin-1")
+        line = raw.removesuffix("\r")
         if line[:1] in (" ", "\t"):
             if headers:
                 name, value = headers[-1]
                 headers[-1] = (name, f"{value} {line.strip()}".strip())
             continue
         name, colon, value = line.partition(":")
-        if colon and name.strip():
-            headers.append((name.strip(), value.strip(" \t")))
+        if colon and (name := name.strip()):
+            headers.append((name, value.strip(" \t")))
     return tuple(headers)
 
 
-def _values(headers: tuple[tuple[str, str], ...], name: str) -> list[str]:
-    """Comma-separated members of every header of that name, lower case."""
-    text = ",".join(value for key, value in headers if key.lower() == name)
-    return [part for part in _TOKEN_SEPARATOR.split(text.lower()) if part]
+def _framing(headers: tuple[tuple[str, str], ...]) -> dict[str, list[str]]:
+    """Comma-separated members of every header of each name that tells where the body ends, lower case."""
+    found: dict[str, list[str]] = {name: [] for name in _FRAMING}
+    for name, value in headers:
+        if (key := name.lower()) in found:
+            found[key] += filter(None, _TOKEN_SEPARATOR.split(value.lower()))
+    return found
 
 
 def _length(lengths: set[str]) -> int | None:

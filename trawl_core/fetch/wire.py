@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import http.client
 import io
+import re
 import socket
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -21,6 +22,7 @@ from trawl_core.warc.http_message import CHUNK_SIZE
 
 MAX_HEAD_BYTES = 256 * 1024
 _READ_BYTES = 64 * 1024
+_WHOLE_HEAD = re.compile(rb"HTTP/.*?\n\r?\n", re.DOTALL)
 
 
 @dataclass
@@ -161,6 +163,15 @@ class WireReader(io.BufferedIOBase):
                 break
         return self._take(min(limit, (end + 1 if end >= 0 else len(self.received)) - self.consumed))
 
+    def take_head(self) -> bytes:
+        """A whole head when it has come or comes at once, as mostly; nothing is taken otherwise."""
+        if self.surplus or self._fill():
+            match = _WHOLE_HEAD.match(self.received, self.consumed)
+            if match is not None:
+                self.consumed = match.end()
+                return bytes(match[0])
+        return b""
+
     def skip_line_end(self) -> None:
         """Take CR LF or LF when that comes next."""
         while bytes(self.received[self.consumed : self.consumed + 2]) in (b"", b"\r") and self._fill():
@@ -208,6 +219,9 @@ class WireResponse(http.client.HTTPResponse):
 
     def _read_head(self) -> bytes:
         start = self.reader.consumed
+        if whole := self.reader.take_head():
+            self._bound_head()
+            return whole
         while (line := self.reader.readline(MAX_HEAD_BYTES)) not in (b"\r\n", b"\n"):
             if not line.endswith(b"\n") and self.reader.at_end:
                 if not self.reader.received:
