@@ -16,6 +16,7 @@ from trawl_core.fetch.state import NightState
 from trawl_core.lake import Lake, tables
 from trawl_core.lake.layout import Partition
 from trawl_core.lake.tables import Committed
+from trawl_core.warc.imported import is_imported
 from trawl_core.warc.writer import RevisitOf
 
 SAMPLES = 10
@@ -102,8 +103,15 @@ class Ledger:
         )
 
     def commit_captures(self, lake: Lake, partition: Partition) -> Committed:
-        """Commit the table `captures` of the partition: all passes of this date."""
+        """Commit the table `captures` of the partition: all passes of this date, and what an import brought to it."""
+        self._take_over_imported(lake, partition)
         return tables.commit_stream(lake, "captures", partition, self._batches(partition))
+
+    def _take_over_imported(self, lake: Lake, partition: Partition) -> None:
+        names = tables.read(lake, "captures", partition, ["warc_filename"]).column("warc_filename")
+        if any(map(is_imported, names.unique().to_pylist())):
+            captures = tables.read(lake, "captures", partition)
+            self.take_over(captures.filter(pa.array(list(map(is_imported, captures.column("warc_filename").to_pylist())), pa.bool_())))
 
     def _batches(self, partition: Partition) -> Iterator[pa.RecordBatch]:
         cursor = self.db.execute("SELECT row FROM captures ORDER BY fetch_us, capture_id")
