@@ -15,7 +15,9 @@ from backports import zstd
 from trawl_core.clock import SystemClock
 from trawl_core.errors import LakeError, LockedError, UsageError, WarcError
 from trawl_core.extract.bodies import captures_with_body, read_body
-from trawl_core.lake import Partition, tables
+from trawl_core.fetch.ledger import Ledger
+from trawl_core.fetch.state import NightState
+from trawl_core.lake import Lake, Partition, tables
 from trawl_core.sites import Site
 from trawl_core.warc import importing
 from trawl_core.warc.foreign_rows import own_id
@@ -163,6 +165,19 @@ def test_a_killed_import_goes_on(home):
     assert home.verified() == []
 
 
+def test_a_crawl_that_is_completed_later_keeps_what_was_imported(home, make, tmp_path, new_archive):
+    rows = [new_archive(day=DAY).add(make.exchange(b"", outcome="timeout")) for _ in range(3)]
+    home.take(members(response()))
+    state = NightState(tmp_path / "night.sqlite")
+    ledger = Ledger(state)
+    for row in rows:
+        ledger.add({name: value for name, value in row.items() if name not in ("crawl_date", "domain")})
+    for _ in range(2):
+        assert ledger.commit_captures(home.lake, Partition(DAY, "docs.example.org")).rows == 4
+    state.close()
+    assert payload_of_capture(home.lake, next(row for row in home.rows() if row["url"] == URL and row["warc_type"])).payload == HTML
+
+
 def test_files_may_come_in_any_order(home, tmp_path):
     original = response(when="2020-01-01T00:00:00Z")
     revisit = rec(
@@ -179,8 +194,6 @@ def test_files_may_come_in_any_order(home, tmp_path):
         home.write(members(revisit), "b.warc.gz"),
         home.write(members(original, revisit), "c.warc.gz"),
     ]
-    from trawl_core.lake import Lake
-
     seen = []
     for number, order in enumerate(([0, 1, 2], [2, 1, 0], [1, 2, 0])):
         lake = Lake(tmp_path / f"lake{number}")

@@ -75,7 +75,7 @@ class Spool:
     def pair(self) -> None:
         """Give each capture its request and its metadata: by the ids that either names, else by the order in which writers put them."""
         self._db.executescript(_INDEXES)
-        for seq, kind, record_id, names, url, *place in self._db.execute("SELECT * FROM beside ORDER BY seq").fetchall():
+        for seq, kind, record_id, names, url, *place in self._db.execute("SELECT * FROM beside ORDER BY seq"):
             stated = json.loads(names)
             main = self._named(stated)
             if main is None:

@@ -22,6 +22,7 @@ import pyarrow as pa
 from trawl_core.clock import Clock
 from trawl_core.errors import LakeError, UsageError, WarcError, explain_os_error
 from trawl_core.lake import Lake, Partition, tables
+from trawl_core.lake.beside import beside
 from trawl_core.sites import Site
 from trawl_core.warc.foreign_bytes import GZIP, is_zstd
 from trawl_core.warc.foreign_rows import own_id
@@ -111,7 +112,7 @@ def _warcs_in(path: Path, work: Path) -> Iterator[tuple[str, Path | WarcError]]:
     if not is_wacz:
         yield source, path
         return
-    unpacked = work / f"import-{os.getpid()}.unpacked"
+    unpacked = beside(work / "import.warc")  # `trawl repair` removes what a killed import leaves
     try:
         with zipfile.ZipFile(path) as archive:
             names = [name for name in archive.namelist() if _IN_WACZ.search(name)]
@@ -157,7 +158,7 @@ class _Import:
                 self._earlier = read_manifest(self._lake, folder_of(self._sha256))
                 if self._earlier and self._is_done(self._earlier):
                     return Outcome(self._source, "already", self._earlier)
-                with Spool(self._work / f"import-{self._sha256[:16]}.sqlite") as spool:
+                with Spool(beside(self._work / f"import-{self._sha256[:16]}.sqlite")) as spool:
                     return self._import(file, magic, spool)
         except OSError as error:
             raise explain_os_error(error, "importing", self._source) from error
@@ -221,7 +222,7 @@ class _Import:
 
     def _rewriting(self) -> Rewriting:
         self._work.mkdir(parents=True, exist_ok=True)
-        return Rewriting(self._work / f"import-{self._sha256[:16]}.warc.gz")
+        return Rewriting(beside(self._work / f"import-{self._sha256[:16]}.warc.gz"))
 
     def _read(self, file: BinaryIO, is_plain: bool, spool: Spool, rewriting: Rewriting | None) -> Reading:
         reading = Reading(
@@ -298,8 +299,8 @@ class _Import:
             return
         most = ", ".join(f"{domain} ({domains[domain]})" for domain in new[:5])
         raise UsageError(
-            f"importing {self._source}: more than {self._request.max_new_domains} of its domains ({len(new)}) are not in sites.yaml, and each "
-            "would be a partition. "
+            f"importing {self._source}: more than {self._request.max_new_domains} of its domains ({len(new)}) are not in sites.yaml, and "
+            "each would be a partition. "
             f"Name those that you want with --domain, or allow them all with --max-new-domains {len(new)}. The largest are {most}. "
             "Nothing was imported from it."
         )
