@@ -1,3 +1,4 @@
+import errno
 import gzip
 import hashlib
 import io
@@ -9,7 +10,7 @@ from datetime import date, timedelta
 import pytest
 from warcio.archiveiterator import ArchiveIterator
 
-from trawl_core.errors import LakeError, UsageError
+from trawl_core.errors import DiskFullError, LakeError, UsageError
 from trawl_core.lake import tables
 from trawl_core.warc.captures import revisit_of
 from trawl_core.warc.members import inflate, read_members
@@ -192,8 +193,8 @@ def test_a_body_that_is_gone_is_named_and_the_rest_is_written(two_nights, packag
     lake.delete(two_nights[0].warc_names[0])
     made, file = package(first=date(2026, 11, 30))
     assert made.originals == 0
-    assert len(made.faults) == 2
-    assert all("revisits in the package refer to it" in fault and two_nights[0].rows[0]["warc_filename"] in fault for fault in made.faults)
+    (fault,) = made.faults
+    assert f"exporting 2 records of {two_nights[0].rows[0]['warc_filename']}, to which revisits" in fault
     assert len(index_of(file)) == 3
 
 
@@ -223,6 +224,40 @@ def test_a_failure_leaves_nothing(two_nights, package, tmp_path):
     with pytest.raises(KeyboardInterrupt):
         package(progress=stop)
     assert [path.name for path in tmp_path.iterdir() if "wacz" in path.name] == []
+
+
+def test_a_disk_that_fills_up_between_records_is_told_as_such(two_nights, package, tmp_path, monkeypatch):
+    def full(lines):
+        next(iter(lines))
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("trawl_core.warc.wacz.sort_lines", full)
+    with pytest.raises(DiskFullError, match=r"writing .*out\.wacz: the disk is full"):
+        package()
+    assert [path.name for path in tmp_path.iterdir() if "wacz" in path.name] == []
+
+
+def test_a_name_that_players_do_not_know_is_refused(two_nights, lake, clock, tmp_path):
+    with pytest.raises(UsageError, match=r"ends in \.wacz"):
+        write_wacz(lake, select_archive(lake), tmp_path / "out.zip", clock=clock)
+
+
+def test_a_revisit_without_its_place_is_named(two_nights, package):
+    second = two_nights[1]
+    rows = [{**row, "refers_to_warc_filename": None} for row in second.rows]
+    tables.commit(second.lake, "captures", second.partition, rows)
+    made, _ = package(first=date(2026, 11, 30))
+    (fault,) = made.faults
+    assert "exporting 2 revisits" in fault and any(row["capture_id"] in fault for row in second.rows[:2])
+
+
+def test_a_confirmed_page_is_listed_before_it_is_extracted_and_without_a_depth(two_nights, package, lake):
+    second = two_nights[1]
+    lake.delete(lake.table_name("pages", second.partition))
+    tables.commit(lake, "captures", second.partition, [{**row, "depth": None} for row in second.rows])
+    made, file = package(first=date(2026, 11, 30))
+    assert made.pages == 3 and made.faults == []
+    assert {page["url"] for page in pages_of(file)[1:]} == {row["url"] for row in second.rows}
 
 
 def test_a_folder_that_is_not_there_is_explained(two_nights, lake, clock, tmp_path):

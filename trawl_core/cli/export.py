@@ -192,8 +192,10 @@ def _bar() -> Iterator[tuple[Progress, Any]]:
 
 def _write(output: Path | None, overwrite: bool, lines: Iterable[str]) -> None:
     if output is None:
+        sys.stdout.flush()
         for line in lines:
-            click.echo(line, nl=False)
+            sys.stdout.buffer.write(line.encode())
+        sys.stdout.buffer.flush()
         return
     if output.exists() and not overwrite:
         raise UsageError(f"writing {output}: there is such a file already. Name another, or give --overwrite.")

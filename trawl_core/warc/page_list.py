@@ -15,7 +15,7 @@ _DOCUMENTS = ("text/html", "application/xhtml+xml", "application/pdf", "text/pla
 
 def least_depth(lake: Lake, partitions: Sequence[Partition]) -> int | None:
     """The smallest link depth of any page, 0 where a seed was fetched; None without a page."""
-    return min((page["depth"] for partition in partitions for page in _captured(lake, partition).values()), default=None)
+    return min((page["depth"] or 0 for partition in partitions for page in _captured(lake, partition).values()), default=None)
 
 
 def list_pages(lake: Lake, partitions: Sequence[Partition], with_text: bool) -> Iterator[dict[str, Any]]:
@@ -29,10 +29,10 @@ def list_pages(lake: Lake, partitions: Sequence[Partition], with_text: bool) -> 
         for piece in tables.stream(lake, "pages", partition, columns):
             for row in piece.to_pylist():
                 page = captured.pop(row["capture_id"], None)
-                if page is not None and _is_document(row["mime_detected"]):
+                if page is not None and _is_document(page, row["mime_detected"]):
                     yield _page(page, row)
         for page in captured.values():
-            if _is_document(page["content_mime_detected"]):
+            if _is_document(page):
                 yield _page(page, {})
 
 
@@ -43,8 +43,10 @@ def _captured(lake: Lake, partition: Partition) -> dict[str, dict[str, Any]]:
     return {row["capture_id"]: row for row in good.iter_rows(named=True)}
 
 
-def _is_document(mime: str | None) -> bool:
-    return mime in _DOCUMENTS
+def _is_document(capture: dict[str, Any], extracted: str | None = None) -> bool:
+    """What a 304 confirms is taken for a document as long as nobody looked into it."""
+    mime = extracted or capture["content_mime_detected"]
+    return mime in _DOCUMENTS or (mime is None and capture["fetch_status"] == 304)
 
 
 def _page(capture: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
@@ -52,7 +54,7 @@ def _page(capture: dict[str, Any], row: dict[str, Any]) -> dict[str, Any]:
         "id": capture["capture_id"],
         "url": capture["url"],
         "ts": capture["fetch_time"].strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "depth": capture["depth"],
+        "depth": capture["depth"] or 0,  # nobody tells how an imported page was found
         "title": row.get("title"),
         "text": row.get("text"),
         "seed": capture["is_seed"] or None,

@@ -19,8 +19,9 @@ import uuid
 import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -36,7 +37,7 @@ from trawl_core.warc import format as warc
 from trawl_core.warc.cdxj import index_file, index_line, index_members, sort_lines
 from trawl_core.warc.members import Member, MemberFault, inflate
 from trawl_core.warc.page_list import least_depth, list_pages
-from trawl_core.warc.record import RecordFault, explain, parse_record
+from trawl_core.warc.record import RecordFault, parse_record
 from trawl_core.warc.selection import Selection, short_names
 from trawl_core.warc.zipnum import write_zipnum
 
@@ -72,8 +73,11 @@ def write_wacz(
 ) -> Wacz:
     """Write `output`, beside and renamed; `progress` is told bytes done and in all.
 
-    Raises UsageError when `output` exists and `overwrite` is not set, DiskFullError and its kin when it can't be written.
+    Raises UsageError for a name that does not end in .wacz, or that is taken without `overwrite`, DiskFullError and its
+    kin when it can't be written.
     """
+    if output.suffix != ".wacz":
+        raise UsageError(f"writing {output}: players know a WACZ by its name. Give it one that ends in .wacz.")
     if output.exists() and not overwrite:
         raise UsageError(f"writing {output}: there is such a file already. Name another, or give --overwrite.")
     unfinished = beside(output)
@@ -116,12 +120,12 @@ class _Package:
     # the parts ---------------------------------------------------------------------------------------------
 
     def _index(self) -> None:
-        lines = sort_lines(self._count(self._archive()))
-        # A ZIP has one entry open at a time: every file is archived before the index over all begins.
-        first = next(lines, None)
-        with self._entry("indexes/index.cdx.gz") as write:
-            rest = (line for part in (() if first is None else (first,), lines) for line in part)
-            over = write_zipnum(rest, write, "index.cdx.gz")
+        with closing(self._archive()) as unsorted:  # a failure between two records must not leave its entry open
+            lines = sort_lines(self._count(unsorted))
+            # A ZIP has one entry open at a time: every file is archived before the index over all begins.
+            first = next(lines, None)
+            with self._entry("indexes/index.cdx.gz") as write:
+                over = write_zipnum(chain([] if first is None else [first], lines), write, "index.cdx.gz")
         self._text("indexes/index.idx", over)
 
     def _archive(self) -> Iterator[str]:
@@ -159,35 +163,45 @@ class _Package:
             head = _warcinfo(short, sorted({name for name, _, _ in places}), self._now)
             write(head)
             position = len(head)
+            lost: dict[str, list[str]] = {}
             for name, offset, length in places:
                 try:
                     raw = self._lake.read_range(name, offset, length)
                     record = parse_record(inflate(raw), name, position, length)
                     line = index_line(record, short, record_digest=_sha256(raw))
                 except (LakeError, MemberFault, RecordFault) as error:
-                    self._fault(
-                        explain(
-                            name, offset, f"{str(error).rstrip('.')}; revisits in the package refer to it and will not replay", "exporting"
-                        )
-                    )
+                    lost.setdefault(name, []).append(f"at byte {offset}: {str(error).rstrip('.')}")
                     continue
                 write(raw)
                 position += length
                 self.made.originals += 1
                 yield line
+        for name, faults in lost.items():
+            self._fault(
+                WarcError(
+                    f"exporting {len(faults)} records of {name}, to which revisits in the package refer: they can't be read, so those will "
+                    f"not replay. The first, {faults[0]}. `trawl verify` lists every fault of the archive."
+                )
+            )
 
     def _referred_elsewhere(self) -> set[tuple[str, int, int]]:
         within = set(self._selection.names)
         places: set[tuple[str, int, int]] = set()
+        lost: list[str] = []
         for partition in self._selection.partitions:
             rows = pl.from_arrow(tables.read(self._lake, "captures", partition, _REFERRED)).filter(pl.col("warc_type") == "revisit")
             for capture_id, url, _, *place in rows.iter_rows():
                 if None in place:
-                    self._fault(
-                        WarcError(f"exporting the revisit {capture_id} of {url}: its captures row does not say where the body lies.")
-                    )
+                    lost.append(f"{capture_id} of {url}")
                 elif place[0] not in within:
                     places.add(tuple(place))
+        if lost:
+            self._fault(
+                WarcError(
+                    f"exporting {len(lost)} revisits: their captures do not say where the body lies, so they replay only where a player "
+                    f"finds it. The first is {lost[0]}."
+                )
+            )
         return places
 
     def _pages(self, with_text: bool) -> dict[str, Any] | None:
@@ -229,9 +243,9 @@ class _Package:
 
     @contextmanager
     def _entry(self, path: str, size: int | None = None, compression: int = zipfile.ZIP_STORED) -> Iterator[Callable[[bytes], None]]:
-        """Writes one file of the package and lists it; `size` None: not above four times the archive's."""
+        """Writes one file of the package and lists it; `size` None where nobody knows it beforehand."""
         digest, written = hashlib.sha256(), 0
-        is_large = (4 * self._total if size is None else size) >= _ZIP64_FROM
+        is_large = size is None or size >= _ZIP64_FROM
         with self._zip.open(self._info(path, compression), "w", force_zip64=is_large) as file:
 
             def write(data: bytes) -> None:
