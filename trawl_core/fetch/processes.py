@@ -37,6 +37,11 @@ class _Crawler:
     left: dict[Partition, CrawlJob]
     unfit: str | None = None
 
+    def tell(self, packed: bytes) -> None:
+        """Send a pickled message; to one that has died it is lost, which is seen when its connection is read."""
+        with suppress(OSError):
+            self.connection.send_bytes(packed)
+
 
 def run_apart(
     assignment: Assignment,
@@ -54,8 +59,11 @@ def run_apart(
     crew = _Crew(assignment.clock, on_progress)
     try:
         with finishing_on_signals(stop):
-            for share, message in zip(shares, packed, strict=True):
-                crew.start(share, message)
+            # All are started before the first is told: a long message waits for its reader.
+            begun = [crew.start(share) for share in shares]
+            for crawler, message in zip(begun, packed, strict=True):
+                if crawler is not None:
+                    crawler.tell(message)
             crew.watch(stop)
     finally:
         crew.end()
@@ -68,17 +76,17 @@ class _Crew:
         self._progress = ProgressSum(clock, on_progress)
         self._crawlers: list[_Crawler] = []
 
-    def start(self, share: Sequence[CrawlJob], message: bytes) -> None:
+    def start(self, share: Sequence[CrawlJob]) -> _Crawler | None:
+        """None when the system refuses; its domains have failed then."""
         left = {job.partition: job for job in share}
         try:
             process, connection = start_child("trawl_core.fetch.process", process_group=0)
         except OSError as error:
             self._fail(left, f"no process could be started for it ({error.strerror or error}). Free some memory, or use fewer processes")
-            return
+            return None
         crawler = _Crawler(process, connection, left)
         self._crawlers.append(crawler)
-        with suppress(OSError):  # it died at once, which is seen when its connection is read
-            connection.send_bytes(message)
+        return crawler
 
     def watch(self, stop: threading.Event) -> None:
         """Until every process has ended."""
@@ -87,8 +95,7 @@ class _Crew:
             if stop.is_set() and not told:
                 told = True
                 for crawler in self._crawlers:
-                    with suppress(OSError):
-                        crawler.connection.send(STOP)
+                    crawler.tell(pickle.dumps(STOP))
             ready = wait([crawler.connection for crawler in self._crawlers], _LOOK_S)
             for crawler in [crawler for crawler in self._crawlers if crawler.connection in ready]:
                 self._receive(crawler)
