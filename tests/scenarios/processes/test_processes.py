@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import signal
@@ -17,6 +18,7 @@ import psutil
 import pytest
 
 from trawl_core.errors import FetchError, UsageError
+from trawl_core.fetch import processes
 from trawl_core.warc.verify import verify
 
 PAGES = 40
@@ -209,6 +211,18 @@ def test_an_interrupt_at_once_leaves_no_process_behind(sites, run_crawl) -> None
     with pytest.raises(KeyboardInterrupt):
         run_crawl(*sites, stop=SecondSignal(), processes=2)
     assert _children() == []
+
+
+def test_a_machine_that_starts_no_process_is_named(sites, run_crawl, monkeypatch) -> None:
+    def refuse(module, **how):
+        raise OSError(errno.ENOMEM, "Cannot allocate memory")
+
+    monkeypatch.setattr(processes, "start_child", refuse)
+    run = run_crawl(*sites, processes=2)
+    for site in sites:
+        said = str(run.outcome(site.host).error)
+        assert said.startswith(f"crawling {site.host}: no process could be started for it (Cannot allocate memory). Free some memory, ")
+        assert site.asked == []
 
 
 # Where the workers can import it too.
