@@ -11,15 +11,12 @@ Every byte is read once and written once; what is in memory is one record, a run
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
-import re
 import uuid
-import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
@@ -35,16 +32,15 @@ from trawl_core.lake.beside import beside
 from trawl_core.lake.layout import sync_folder
 from trawl_core.warc import format as warc
 from trawl_core.warc.cdxj import index_file, index_line, index_members, sort_lines
+from trawl_core.warc.data_package import DataPackage, sha256
 from trawl_core.warc.members import Member, MemberFault, inflate
 from trawl_core.warc.page_list import least_depth, list_pages
 from trawl_core.warc.record import RecordFault, parse_record
 from trawl_core.warc.selection import Selection, short_names
 from trawl_core.warc.zipnum import write_zipnum
 
-VERSION = "1.1.1"
 PAGES, EXTRA_PAGES = "pages/pages.jsonl", "pages/extraPages.jsonl"
 _CHUNK = 1 << 20
-_ZIP64_FROM = 1 << 31
 _REFERRED = ["capture_id", "url", "warc_type", "refers_to_warc_filename", "refers_to_warc_offset", "refers_to_warc_length"]
 
 
@@ -83,7 +79,7 @@ def write_wacz(
     unfinished = beside(output)
     try:
         with unfinished.open("xb") as file:
-            made = _Package(lake, selection, file, clock, progress).write(title, with_text)
+            made = _Export(lake, selection, file, clock, progress).write(title, with_text)
             file.flush()
             os.fsync(file.fileno())
             made.bytes = file.tell()
@@ -96,25 +92,27 @@ def write_wacz(
     return made
 
 
-class _Package:
+class _Export:
     """One WACZ while it is written."""
 
     def __init__(self, lake: Lake, selection: Selection, file: BinaryIO, clock: Clock, progress: Callable[[int, int], None]) -> None:
         self._lake = lake
         self._selection = selection
         self._now = clock.now()
-        self._zip = zipfile.ZipFile(file, "w")
+        self._package = DataPackage(file, self._now)
         self._progress = progress
         self._total = sum(lake.size(name) or 0 for name in selection.names)
         self._done = 0
-        self._resources: list[dict[str, Any]] = []
         self.made = Wacz()
 
     def write(self, title: str | None, with_text: bool) -> Wacz:
-        with self._zip:
+        with self._package:
             self._index()
             main_page = self._pages(with_text)
-            self._describe(title, main_page)
+            self._package.describe(
+                title=title or _title(self._selection),
+                **({"mainPageUrl": main_page["url"], "mainPageDate": main_page["ts"]} if main_page else {}),
+            )
         return self.made
 
     # the parts ---------------------------------------------------------------------------------------------
@@ -124,9 +122,9 @@ class _Package:
             lines = sort_lines(self._count(unsorted))
             # A ZIP has one entry open at a time: every file is archived before the index over all begins.
             first = next(lines, None)
-            with self._entry("indexes/index.cdx.gz") as write:
+            with self._package.entry("indexes/index.cdx.gz") as write:
                 over = write_zipnum(chain([] if first is None else [first], lines), write, "index.cdx.gz")
-        self._text("indexes/index.idx", over)
+        self._package.text("indexes/index.idx", over)
 
     def _archive(self) -> Iterator[str]:
         names = short_names(self._selection.names)
@@ -137,7 +135,7 @@ class _Package:
 
     def _file(self, name: str, short: str) -> Iterator[str]:
         size = self._lake.size(name) or 0
-        with self._entry(f"archive/{short}", size) as write, self._lake.open(name) as file:
+        with self._package.entry(f"archive/{short}", size) as write, self._lake.open(name) as file:
             begin = file.read(5)
             file.seek(0)
             copy = _Copy(file, write, self._advance)
@@ -159,7 +157,7 @@ class _Package:
         if not places:
             return
         short = f"trawl-originals-{self._selection.partitions[0].crawl_date:%Y%m%d}{warc.SUFFIX}"
-        with self._entry(f"archive/{short}") as write:
+        with self._package.entry(f"archive/{short}") as write:
             head = _warcinfo(short, sorted({name for name, _, _ in places}), self._now)
             write(head)
             position = len(head)
@@ -168,7 +166,7 @@ class _Package:
                 try:
                     raw = self._lake.read_range(name, offset, length)
                     record = parse_record(inflate(raw), name, position, length)
-                    line = index_line(record, short, record_digest=_sha256(raw))
+                    line = index_line(record, short, record_digest=sha256(raw))
                 except (LakeError, MemberFault, RecordFault) as error:
                     lost.setdefault(name, []).append(f"at byte {offset}: {str(error).rstrip('.')}")
                     continue
@@ -217,57 +215,12 @@ class _Package:
                     self.made.pages += 1
                     yield _json(page)
 
-        self._text(PAGES, lines("pages", "Pages", lambda depth: depth == least))
+        self._package.text(PAGES, lines("pages", "Pages", lambda depth: depth == least))
         before = self.made.pages
-        self._text(EXTRA_PAGES, lines("extra-pages", "Further pages", lambda depth: depth != least))
+        self._package.text(EXTRA_PAGES, lines("extra-pages", "Further pages", lambda depth: depth != least))
         if before == 0:
             self._fault(WarcError("exporting pages: no page of these nights was answered, so a player has nothing to begin with."))
         return main[0] if main else None
-
-    def _describe(self, title: str | None, main_page: dict[str, Any] | None) -> None:
-        package = {
-            "profile": "data-package",
-            "wacz_version": VERSION,
-            "software": f"trawl/{__version__}",
-            "created": self._now.strftime("%Y-%m-%dT%H:%M:%SZ"),
-            "title": title or _title(self._selection),
-            **({"mainPageUrl": main_page["url"], "mainPageDate": main_page["ts"]} if main_page else {}),
-            "resources": self._resources,
-        }
-        described = (json.dumps(package, indent=2, ensure_ascii=False) + "\n").encode()
-        digest = {"path": "datapackage.json", "hash": _sha256(described)}
-        self._zip.writestr(self._info("datapackage.json", zipfile.ZIP_DEFLATED), described)
-        self._zip.writestr(self._info("datapackage-digest.json", zipfile.ZIP_DEFLATED), json.dumps(digest, indent=2) + "\n")
-
-    # entries -----------------------------------------------------------------------------------------------
-
-    @contextmanager
-    def _entry(self, path: str, size: int | None = None, compression: int = zipfile.ZIP_STORED) -> Iterator[Callable[[bytes], None]]:
-        """Writes one file of the package and lists it; `size` None where nobody knows it beforehand."""
-        digest, written = hashlib.sha256(), 0
-        is_large = size is None or size >= _ZIP64_FROM
-        with self._zip.open(self._info(path, compression), "w", force_zip64=is_large) as file:
-
-            def write(data: bytes) -> None:
-                nonlocal written
-                file.write(data)
-                digest.update(data)
-                written += len(data)
-
-            yield write
-        name = re.sub(r"[^-a-z0-9._/]", "-", path.rpartition("/")[2].lower())
-        self._resources.append({"name": name, "path": path, "hash": f"sha256:{digest.hexdigest()}", "bytes": written})
-
-    def _text(self, path: str, lines: Iterable[str]) -> None:
-        with self._entry(path, compression=zipfile.ZIP_DEFLATED) as write:
-            for line in lines:
-                write(line.encode())
-
-    def _info(self, path: str, compression: int) -> zipfile.ZipInfo:
-        info = zipfile.ZipInfo(path, self._now.timetuple()[:6])
-        info.compress_type = compression
-        info.external_attr = 0o644 << 16
-        return info
 
     def _count(self, lines: Iterable[str]) -> Iterator[str]:
         for line in lines:
@@ -300,7 +253,7 @@ class _Copy:
 
     def take(self, member: Member) -> str:
         """The digest of a member's bytes; members are taken in order, none left out."""
-        digest = _sha256(self._ahead[: member.length])
+        digest = sha256(self._ahead[: member.length])
         del self._ahead[: member.length]
         return digest
 
@@ -337,10 +290,6 @@ def _title(selection: Selection) -> str:
     domains = sorted({str(partition.domain) for partition in selection.partitions})
     shown = domains if len(domains) <= 3 else [*domains[:2], f"{len(domains) - 2} more"]
     return f"{', '.join(shown)}, {dates[0]}" + (f" to {dates[-1]}" if len(dates) > 1 else "")
-
-
-def _sha256(data: bytes | bytearray) -> str:
-    return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
 def _json(value: Any) -> str:
