@@ -38,6 +38,8 @@ sites:
     assert (first.delay_s, first.timeout.connect_s, first.timeout.read_s, first.max_response_bytes) == (2, 3, 9, 5 * 2**20)
     assert second.delay_s == 7
     assert config.product_token == "TrawlBot"
+    assert config.processes == "auto"
+    assert parse_sites(f"{HEAD}processes: 3\n").processes == 3
 
 
 @pytest.mark.parametrize(
@@ -58,6 +60,8 @@ sites:
         ('user_agent: "1Bot (+https://example.org)"\n', "must begin with a product token"),
         ("", "expected a mapping"),
         ("- a\n", "expected a mapping"),
+        (HEAD + "processes: 0\n", "sites.yaml:2: processes: 0 is neither auto nor a number of processes from 1 to 64."),
+        (HEAD + "processes: many\n", "sites.yaml:2: processes: 'many' is neither auto nor a number of processes from 1 to 64."),
         ("first_crawl_date: 2026-01-01\nuser_agent: Bot\n", "sites.yaml:2: user_agent: it must name a contact"),
         (HEAD + "sites:\n  - {domain: a.test, seeds: [http://a.test/]}\n  - {domain: A.test., seeds: [http://a.test/]}\n", "sites.yaml:4: the domain a.test stands twice"),
         (HEAD + "sites: [\n", "sites.yaml:3: not valid YAML"),

@@ -72,12 +72,18 @@ def check_user_agent(value: str) -> str:
     return value
 
 
+def check_processes(value: object) -> object:
+    if value == "auto" or (isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= 64):
+        return value
+    raise ValueError(f"{value!r} is neither auto nor a number of processes from 1 to 64")
+
+
 UserAgent = Annotated[str, AfterValidator(check_user_agent)]
 Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
 HttpUrl = Annotated[str, AfterValidator(check_http_url)]
 Pattern = Annotated[str, AfterValidator(check_pattern)]
 Positive = Annotated[float, Field(gt=0)]
-Processes = Literal["auto"] | Annotated[int, Field(ge=1, le=64)]
+Processes = Annotated[Literal["auto"] | int, BeforeValidator(check_processes)]
 Network = Annotated[str, AfterValidator(lambda value: str(ipaddress.ip_network(value, strict=False)))]
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Literal
 
-from trawl_core.clock import Clock, crawl_date
+from trawl_core.clock import Clock, SystemClock, crawl_date
 from trawl_core.errors import PastDateError
 from trawl_core.fetch.guard import Resolver
 from trawl_core.fetch.processes import run_apart
@@ -48,8 +48,9 @@ def crawl(
     `work` holds the live state. Raises PastDateError when every job is of another day and none has an archive.
 
     `processes` spreads the domains over so many processes with `threads` each (spread.py); None for what the configuration
-    says. Its `auto` is what is worth while, and this process alone when a resolver is given. With more than one, `clock` and
-    `resolver` must be picklable, and of classes that another process can import; raises UsageError when they are not.
+    says. Its `auto` is what is worth while, and this process alone when a resolver or a clock of another class than SystemClock
+    is given. With more than one, both must be picklable, and of classes that another process can import; raises UsageError
+    when they are not.
     """
     outcomes: dict[Partition, CrawlOutcome] = {}
     today = []
@@ -63,7 +64,7 @@ def crawl(
         raise refusals[0]
     processes = processes or config.processes
     if processes == "auto":
-        processes = processes_for(today) if resolver is None else 1
+        processes = processes_for(today) if resolver is None and isinstance(clock, SystemClock) else 1
     assignment = Assignment(today, lake, work, config, clock, threads, refetch, resolver)
     shares = spread(today, processes)
     stop = stop or threading.Event()
