@@ -127,3 +127,14 @@ def test_trawl_repair_and_verify_after_a_power_cut(running, new_home, tmp_path) 
     assert len(home.table("captures")) >= 64
     assert home.passes("repair") == "nothing was left unfinished.\n"
     assert [path for path in Path(home.root).rglob("*") if path.suffix in (".open", ".tmp")] == []
+    (path,) = (home.root / "lake" / "warc").rglob("*.warc.gz")
+    data = bytearray(path.read_bytes())
+    data[-20] ^= 1
+    path.write_bytes(bytes(data))
+    told = home.trawl("verify")
+    *lines, verdict = told.stdout.splitlines()
+    assert (told.returncode, verdict) == (1, f"{len(lines)} problems found.")
+    assert any(f"{path.name} at byte " in line and "the gzip member is damaged" in line for line in lines)
+    listed = json.loads(home.trawl("verify", "--json").stdout)
+    assert [f"{one['where']}: {one['what']}" for one in listed] == lines
+    assert {one["known"] for one in listed} == {False}

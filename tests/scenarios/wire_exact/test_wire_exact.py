@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
+import brotli
 import pytest
 
 from trawl_core.fetch import client as fetch_client
@@ -91,6 +92,9 @@ WHOLE: dict[str, tuple[bytes, bytes, bool]] = {
     "/many-headers": (sized(PAGE + b"9", OK + b"".join(b"X-%d: v\r\n" % n for n in range(150))), PAGE + b"9", True),
     "/robots.txt": (sized(b"User-agent: *\nDisallow: /private\n", status(b"200 OK", b"Content-Type: text/plain")), b"", False),
 }
+# Never asked for (`warcio check` dies of it), and sent all the same.
+BROTLI = brotli.compress(PAGE)
+UNASKED = {"/brotli": (sized(BROTLI, OK + b"Content-Encoding: br\r\n"), BROTLI, False)}
 CUT: dict[str, tuple[bytes, str]] = {
     "/short": (OK + b"Content-Length: %d\r\n\r\n" % (len(PAGE) + 500) + PAGE, "disconnect"),
     "/chunked-cut": (OK + CHUNKED + b"\r\n" + chunks(PAGE)[:3000], "disconnect"),
@@ -210,12 +214,13 @@ def records_of(run, row):
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 def test_blocks_are_the_wire_byte_for_byte(wire, crawl_of, tls) -> None:
-    recipes = {path: (sent, closes) for path, (sent, _, closes) in WHOLE.items()} | {path: (sent, True) for path, (sent, _) in CUT.items()}
+    whole = WHOLE | UNASKED
+    recipes = {path: (sent, closes) for path, (sent, _, closes) in whole.items()} | {path: (sent, True) for path, (sent, _) in CUT.items()}
     server = wire(recipes, tls=tls)
     run = crawl_of(server, [path for path in recipes if path != "/robots.txt"], keys={"max_response_bytes": 400_000})
     rows = rows_of(run, server)
     assert set(recipes) <= set(rows)
-    for path, (_, entity, _) in WHOLE.items():
+    for path, (_, entity, _) in whole.items():
         row = rows[path]
         main, request, facts = records_of(run, row)
         (sent,) = server.sent[path] if path != "/plain" else server.sent[path][:1]
@@ -336,7 +341,12 @@ def test_revisits_name_the_record_that_holds_the_body(two_nights) -> None:
         "/changed": None,
     }
     # The same payload from another URL, and from the same one a night later.
-    led = [(before[copied], before[original]), (now[original], before[original]), (now[copied], before[original]), (now["/tagged"], before["/tagged"])]
+    led = [
+        (before[copied], before[original]),
+        (now[original], before[original]),
+        (now[copied], before[original]),
+        (now["/tagged"], before["/tagged"]),
+    ]
     for row, origin in [*led, (now["/again"], before["/again"])]:
         main, _, facts = records_of(second, row)
         holder, _, _ = records_of(second, origin)
