@@ -18,8 +18,10 @@ from typing import Any
 
 from trawl_core.clock import SystemClock
 from trawl_core.lake import Lake, Partition
+from trawl_core.sites import Compression
 from trawl_core.warc.exchange import Exchange
 from trawl_core.warc.http_message import Message, parse_response
+from trawl_core.warc.packing import packing_of
 from trawl_core.warc.writer import WarcWriter
 
 RECORDS_AN_EXCHANGE = 3
@@ -85,13 +87,14 @@ def exchange_of(wire: Wire) -> Exchange:
     )
 
 
-def trawl(pages: str, coded: bool, folder: str) -> dict[str, Any]:
-    """Write all pages with Trawl's writer."""
+def trawl(pages: str, coded: bool, folder: str, compression: dict[str, Any] | None = None) -> dict[str, Any]:
+    """Write all pages with Trawl's writer; `compression` is the key of sites.yaml."""
+    packing = packing_of(Compression.model_validate(compression or {}))
     lake, partition = Lake(folder), Partition(_START.date(), "docs.example.org")
     exchanges = [exchange_of(wire) for wire in wires(pages, coded)]
     started = time.process_time()
     with WarcWriter(
-        lake, partition, software="trawl", user_agent=AGENT, config_hash="0" * 16, clock=SystemClock(), work=Path(folder)
+        lake, partition, software="trawl", user_agent=AGENT, config_hash="0" * 16, clock=SystemClock(), work=Path(folder), packing=packing
     ) as writer:
         for exchange in exchanges:
             writer.write(exchange, str(uuid.uuid4()))
