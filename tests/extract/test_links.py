@@ -3,7 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trawl_core.extract.guards import MAX_DEPTH, defuse, is_deeper_than
-from trawl_core.extract.links import Link, find_links, parse_refresh
+from trawl_core.extract.links import Link, find_links, find_links_in_text, parse_refresh
+from trawl_core.urls.references import KnownLinks
 
 URL = "http://site.test/dir/page.html"
 
@@ -155,3 +156,20 @@ def test_ordinary_pages_are_left_alone():
 def test_ends_of_what_was_never_opened_hide_no_depth():
     assert is_deeper_than("<div></x>" * 10, 9)
     assert not is_deeper_than("<div></div>" * 10, 9)
+
+
+def test_fragments_name_no_other_page() -> None:
+    assert [link.url for link in links('<a href="a#b">1</a><a href="#c">2</a><a href="a#d">3</a><a href="a  #e">4</a>')] == [
+        "http://site.test/dir/a",
+        "http://site.test/dir/a%20%20",
+    ]
+
+
+def test_of_known_links_only_the_first_is_read() -> None:
+    known = KnownLinks({"http://site.test/dir/a", "http://site.test/dir/b", "http://site.test/dir/?q"}.__contains__)
+    html = '<a href="a">1</a><a href="b#c">2</a><a href="../dir/b">3</a><a href="?q">4</a><a href="c">5</a><a href="a">6</a>'
+    for _ in range(2):
+        assert [link.text for link in find_links_in_text(html, "http://site.test/dir/", known).links] == ["1", "5"]
+    # A reference that the document's own name completes leads elsewhere from its neighbour.
+    assert [link.text for link in find_links_in_text(html, "http://site.test/dir/x", known).links] == ["1", "4", "5"]
+    assert [link.text for link in find_links_in_text(html, "http://site.test/other/", known).links] == ["1", "2", "4", "5"]

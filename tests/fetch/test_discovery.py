@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 from trawl_core.fetch.discovery import discover
 from trawl_core.fetch.pieces import PIECE_CHARS
 from trawl_core.sites import Site
+from trawl_core.urls.references import KnownLinks
 from trawl_core.warc.exchange import Exchange
 
 SITE = Site(domain="docs.example.org", seeds=("https://docs.example.org/",))
@@ -129,5 +130,5 @@ def test_all_links_of_a_long_page_are_found_once_and_by_its_base() -> None:
 def test_of_known_links_only_the_first_is_told() -> None:
     page = b"".join(b"<a href=/%d>%d</a>" % (number, number) for number in range(6))
     exchange = _exchange(page, HTML)
-    found = discover(exchange, "page", SITE, lambda url: not url.endswith("/4"))
+    found = discover(exchange, "page", SITE, KnownLinks(lambda url: not url.endswith("/4")))
     assert [(link.url, link.text) for link in found] == [("https://docs.example.org/0", "0"), ("https://docs.example.org/4", "4")]

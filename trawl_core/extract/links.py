@@ -7,7 +7,7 @@ page that is fetched.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from selectolax.lexbor import LexborAttributes, LexborHTMLParser, LexborNode
 from trawl_core.extract.charset import decode
 from trawl_core.extract.guards import defuse
 from trawl_core.urls.normalize import normalize_url
-from trawl_core.urls.references import References
+from trawl_core.urls.references import KnownLinks, References
 
 MAX_TEXT_CHARS = 500
 
@@ -30,7 +30,6 @@ _REFRESH = re.compile(
     r"\s*(\d*(?:\.[\d.]*)?)\s*(?:[;,\s]\s*(?:url\s*=\s*)?(?:\"([^\"]*)(?:\".*)?|'([^']*)(?:'.*)?|(.*)))?\Z", re.IGNORECASE | re.DOTALL
 )
 _Nodes = list[tuple[str, LexborNode]]
-IsKnown = Callable[[str], bool]
 
 
 class Link(NamedTuple):
@@ -63,28 +62,49 @@ def find_links(html: bytes, url: str, charset: str | None = None) -> PageLinks:
     return find_links_in_text(decode(html, charset).text, url)
 
 
-def find_links_in_text(text: str, url: str, is_known: IsKnown | None = None) -> PageLinks:
-    return links_of_tree(LexborHTMLParser(defuse(text)[0]), url, is_known)
+def find_links_in_text(text: str, url: str, known: KnownLinks | None = None) -> PageLinks:
+    return links_of_tree(LexborHTMLParser(defuse(text)[0]), url, known)
 
 
-def links_of_tree(tree: LexborHTMLParser, url: str, is_known: IsKnown | None = None) -> PageLinks:
-    """Links to URLs that `is_known` holds are left out, but for the page's first: it shows that there are links."""
+def links_of_tree(tree: LexborHTMLParser, url: str, known: KnownLinks | None = None) -> PageLinks:
+    """`known` links are left out, but for the page's first link: it shows that there are some."""
     nodes = [(node.tag, node) for node in tree.css(_SELECTOR)]
     resolve = References(_base(nodes, url))
+    settled = known.in_folder(resolve.folder) if known is not None else ()
     found: dict[str, Link] = {}
-    for tag, node in nodes:
-        link = _link(tag, node, resolve, is_known if found else None) if tag not in _BESIDE_LINKS else None
-        if link is None:
+    for tag, reference, attributes, node in _references(nodes):
+        if reference in settled and found:
             continue
-        known = found.get(link.url)
-        if known is None:
-            found[link.url] = link
-        elif known.nofollow and not link.nofollow:
+        target = resolve(reference)
+        if target is None or (known is not None and found and known.leads_to(target, reference, resolve.folder)):
+            continue
+        rel = " ".join((attributes.get("rel") or "").lower().split())
+        if tag == "link" and (not _FOLLOWED_RELS & set(rel.split()) or "stylesheet" in rel.split()):
+            continue
+        link = Link(target, rel, _anchor_text(tag, node, attributes), tag)
+        earlier = found.get(target)
+        if earlier is None:
+            found[target] = link
+        elif earlier.nofollow and not link.nofollow:
             # One link that may be followed is enough to follow the URL.
-            found[link.url] = known._replace(rel=link.rel, text=known.text or link.text)
-        elif not known.text and link.text:
-            found[link.url] = known._replace(text=link.text)
+            found[target] = earlier._replace(rel=link.rel, text=earlier.text or link.text)
+        elif not earlier.text and link.text:
+            found[target] = earlier._replace(text=link.text)
     return PageLinks(tuple(found.values()), _canonical(nodes, resolve), _meta_refresh(nodes, resolve), resolve.base, _title(tree))
+
+
+def _references(nodes: _Nodes) -> Iterator[tuple[str, str, LexborAttributes, LexborNode]]:
+    """What may be a link, with its reference without fragment."""
+    for tag, node in nodes:
+        if tag in _BESIDE_LINKS:
+            continue
+        # Reading one attribute costs a third of making a dict of all.
+        attributes = node.attrs
+        reference = (attributes.get("src" if tag in _FRAMES else "href") or "").strip()
+        if "#" in reference and (end := reference.index("#")) and reference[end - 1] > " ":
+            reference = reference[:end]
+        if reference and reference[0] != "#":
+            yield tag, reference, attributes, node
 
 
 def parse_refresh(content: str) -> tuple[float, str] | None:
@@ -102,21 +122,6 @@ def _base(nodes: _Nodes, url: str) -> str:
         if tag == "base":
             return normalize_url(node.attributes.get("href") or "", url) or url
     return url
-
-
-def _link(tag: str, node: LexborNode, resolve: References, is_known: IsKnown | None) -> Link | None:
-    # Reading one attribute costs a third of making a dict of all.
-    attributes = node.attrs
-    reference = (attributes.get("src" if tag in _FRAMES else "href") or "").strip()
-    if not reference or reference[0] == "#":
-        return None
-    target = resolve(reference)
-    if target is None or (is_known is not None and is_known(target)):
-        return None
-    rel = " ".join((attributes.get("rel") or "").lower().split())
-    if tag == "link" and (not _FOLLOWED_RELS & set(rel.split()) or "stylesheet" in rel.split()):
-        return None
-    return Link(target, rel, _anchor_text(tag, node, attributes), tag)
 
 
 def _anchor_text(tag: str, node: LexborNode, attributes: LexborAttributes) -> str:

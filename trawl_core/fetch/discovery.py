@@ -9,7 +9,7 @@ from typing import NamedTuple
 import feedparser
 
 from trawl_core.extract.charset import charset_parameter, decode
-from trawl_core.extract.links import IsKnown, find_links_in_text
+from trawl_core.extract.links import find_links_in_text
 from trawl_core.extract.scripted import is_scripted
 from trawl_core.extract.sitemaps import parse_sitemap
 from trawl_core.fetch.browser import Rendered
@@ -17,6 +17,7 @@ from trawl_core.fetch.pieces import READ_BYTES, pieces
 from trawl_core.fetch.script_redirect import script_redirect
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import normalize_url
+from trawl_core.urls.references import KnownLinks
 from trawl_core.urls.traps import pattern_of
 from trawl_core.warc.exchange import Exchange
 from trawl_core.warc.payload import decode_content
@@ -42,11 +43,11 @@ class Found(NamedTuple):
     context: str = ""
 
 
-def discover(exchange: Exchange, kind: str, site: Site, is_known: IsKnown | None = None) -> tuple[Found, ...]:
+def discover(exchange: Exchange, kind: str, site: Site, known: KnownLinks | None = None) -> tuple[Found, ...]:
     """URLs named by the document that a complete or cut 2xx answer carries, in its order; `kind` is what it was fetched as.
 
-    Links of a page to URLs that `is_known` holds are left out, but for the first one: most links of a site lead to what
-    the crawl knows, and telling of them again costs more than fetching the page.
+    Of a page's `known` links only the first is told: most links of a site lead to what the crawl knows, and telling of
+    them again costs more than fetching the page.
     Of a page or feed the first READ_BYTES are read, of a sitemap all that the site allows.
     """
     if exchange.status is None or not 200 <= exchange.status < 300 or not exchange.payload:
@@ -62,7 +63,7 @@ def discover(exchange: Exchange, kind: str, site: Site, is_known: IsKnown | None
     if kind == "feed" or mime in _FEEDS:
         return tuple(_feed(document, exchange.url))
     if mime in _HTML:
-        return tuple(_page(document, exchange.url, charset_parameter(declared), is_known))
+        return tuple(_page(document, exchange.url, charset_parameter(declared), known))
     return ()
 
 
@@ -81,21 +82,21 @@ def is_scripted_page(exchange: Exchange, site: Site) -> bool:
     return sniff_mime(document, declared) in _HTML and is_scripted(document, charset_parameter(declared))
 
 
-def _page(document: bytes, url: str, charset: str | None, is_known: IsKnown | None = None) -> Iterable[Found]:
+def _page(document: bytes, url: str, charset: str | None, known: KnownLinks | None = None) -> Iterable[Found]:
     text = decode(document, charset).text
     parts = pieces(text)
-    page = find_links_in_text(next(parts), url, is_known)
+    page = find_links_in_text(next(parts), url, known)
     if page.meta_refresh is not None and page.meta_refresh[0] < REFRESH_FOLLOWED_S:
         yield Found(page.meta_refresh[1], context=page.title)
     if (reference := script_redirect(document)) and (target := normalize_url(reference, page.base)) not in (None, url):
         yield Found(target, kind="script_redirect", context=pattern_of(url))
     for link in page.links:
         yield Found(link.url, text=link.text, nofollow=link.nofollow, context=page.title)
-    known = {link.url for link in page.links}
+    told = {link.url for link in page.links}
     for part in parts:
-        for link in find_links_in_text(part, page.base, is_known).links:
-            if link.url not in known:
-                known.add(link.url)
+        for link in find_links_in_text(part, page.base, known).links:
+            if link.url not in told:
+                told.add(link.url)
                 yield Found(link.url, text=link.text, nofollow=link.nofollow, context=page.title)
 
 

@@ -28,6 +28,7 @@ from trawl_core.fetch.trap_memory import TrapMemory
 from trawl_core.fetch.work import Result, Task
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import normalize_url, origin_of
+from trawl_core.urls.references import KnownLinks
 from trawl_core.warc.captures import redirect_target
 from trawl_core.warc.exchange import Exchange
 from trawl_core.warc.format import sha1_base32
@@ -73,7 +74,7 @@ class Night:
         self._clock = clock
         self._turns = turns
         self._gate = Gate(site, frontier, ledger, clock, memory)
-        self.has_settled = self._gate.has_settled
+        self.known_links = KnownLinks(self._gate.has_settled)
         self._redirects = ledger.redirects()
         self._seed_origins = {origin_of(url) for url in map(normalize_url, site.seeds) if url}
 

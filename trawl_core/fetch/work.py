@@ -96,7 +96,7 @@ def _fetch(task: Task, client: HttpClient, browser: Browser | None) -> Result:
     # The digests are wanted by the archive; here they are reckoned beside the other workers.
     _ = exchange.payload_digest, exchange.payload_sha256
     try:
-        found = discover(exchange, task.kind, site, task.origin.night.has_settled)
+        found = discover(exchange, task.kind, site, task.origin.night.known_links)
         is_scripted = browser is not None and site.browser != "off" and task.kind == "page" and is_scripted_page(exchange, site)
     except _UNREADABLE as error:
         return Result(task, exchange, unread=_unread(error))

@@ -8,48 +8,39 @@ from __future__ import annotations
 
 import re
 import string
+from collections.abc import Callable
 from functools import lru_cache
 
 from trawl_core.urls.normalize import normalize_url
 
-# A path in which nothing has to be escaped, and a query likewise.
-_PLAIN = re.compile(r"((?:\.\./)*)([\w~/-][\w.~/-]*)(?:\?[\w.~/=&+,;:@!$()*-]*)?\Z", re.ASCII)
+# A path in which nothing has to be escaped, and a query likewise; the fragment is dropped.
+_PLAIN = re.compile(r"((?:\.\./)*)(([\w~/-][\w.~/-]*)(?:\?[\w.~/=&+,;:@!$()*-]*)?)(?:#.*)?\Z", re.ASCII | re.DOTALL)
 # What begins so is resolved by the base's folder alone, whatever document lies in it.
 _BY_FOLDER = frozenset(string.ascii_letters + string.digits + "/._~-")
-_LONGEST_KEPT = 200
-_KEPT = 8192
 _FOLDERS = 6
+_LONGEST_KEPT = 200
+_MOST_KEPT = 50_000
 
 
 class References:
-    """Resolves against `base`, an absolute http(s) URL."""
+    """Resolves against `base`, an absolute http(s) URL; `folder` is the URL of the folder in which it lies."""
 
     def __init__(self, base: str) -> None:
         self.base = base
-        self._folder = base.partition("?")[0].rpartition("/")[0] + "/" if normalize_url(base) == base else None
+        self.folder = base.partition("?")[0].rpartition("/")[0] + "/"
+        self._is_normal = normalize_url(base) == base
 
     def __call__(self, reference: str) -> str | None:
-        if "#" in reference:
-            # URLs are kept without fragments.
-            reference = reference[: reference.index("#")]
-        if self._folder is None or reference[:1] not in _BY_FOLDER or len(reference) > _LONGEST_KEPT:
+        plain = _PLAIN.match(reference) if self._is_normal else None
+        if plain is None:
             return normalize_url(reference, self.base)
-        return _in_folder(self._folder, reference)
-
-
-@lru_cache(maxsize=_KEPT)
-def _in_folder(folder: str, reference: str) -> str | None:
-    """The pages of a folder have most of their references in common."""
-    plain = _PLAIN.match(reference)
-    if plain is None:
-        return normalize_url(reference, folder)
-    ascent, path = plain.groups()
-    levels = len(ascent) // 3
-    # Empty segments at the start are another host, dot segments lead elsewhere.
-    if "//" in path or "/." in path or levels >= _FOLDERS or (levels and path[0] == "/"):
-        return normalize_url(reference, folder)
-    root, folders = _above(folder)
-    return (root if path[0] == "/" else folders[levels]) + reference[len(ascent) :]
+        ascent, target, path = plain.groups()
+        levels = len(ascent) // 3
+        # Empty segments at the start are another host, dot segments lead elsewhere.
+        if "//" in path or "/." in path or levels >= _FOLDERS or (levels and path[0] == "/"):
+            return normalize_url(reference, self.base)
+        root, folders = _above(self.folder)
+        return (root if path[0] == "/" else folders[levels]) + target
 
 
 @lru_cache(maxsize=1024)
@@ -63,3 +54,30 @@ def _above(folder: str) -> tuple[str, list[str]]:
         folder = folder if folder == f"{root}/" else folder[:-1].rpartition("/")[0] + "/"
         folders.append(folder)
     return root, folders
+
+
+class KnownLinks:
+    """Tells links that lead to known URLs by their references, so that most links of a page cost one look-up.
+
+    `is_known` is asked about normalised URLs; what it said yes to once stays known. Any thread may use it.
+    """
+
+    def __init__(self, is_known: Callable[[str], bool]) -> None:
+        self._is_known = is_known
+        self._kept: dict[str, set[str]] = {}
+        self._count = 0
+
+    def in_folder(self, folder: str) -> set[str]:
+        """References, without fragment, that lead from that folder to known URLs, as far as `leads_to` was asked."""
+        return self._kept.setdefault(folder, set())
+
+    def leads_to(self, url: str, reference: str, folder: str) -> bool:
+        """Whether the reference leads to a known URL, when `url` is what it stands for."""
+        if not self._is_known(url):
+            return False
+        if reference[:1] in _BY_FOLDER and len(reference) <= _LONGEST_KEPT:
+            self._count += 1
+            if self._count > _MOST_KEPT:
+                self._kept, self._count = {}, 0
+            self.in_folder(folder).add(reference)
+        return True
