@@ -467,6 +467,7 @@ def test_the_text_of_an_archived_page_is_no_page_of_its_own(home):
 
 # faults --------------------------------------------------------------------------------------------------------------
 
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n"
 FAULTY = {
     "<uri>": (response(f"<{URL}>"), {"url": URL}, None),
     "spaces in the URI": (response("http://docs.example.org/a b"), {"url": "http://docs.example.org/a%20b"}, None),
@@ -507,6 +508,16 @@ FAULTY = {
     "chunked, trailers": (
         rec("response", b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=y\r\nhello\r\n0\r\nX-Trailer: 1\r\n\r\n"),
         {"payload_bytes": 5},
+        None,
+    ),
+    "chunked, digest over the framing": (
+        rec("response", CHUNKED, URL, f"WARC-Payload-Digest: sha1:{sha1(CHUNKED[-15:])}"),
+        {"payload_bytes": 5, "content_digest": "VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N"},
+        None,
+    ),
+    "chunked, digest of the entity": (
+        rec("response", CHUNKED, URL, f"WARC-Payload-Digest: sha1:{sha1(b'hello')}"),
+        {"payload_bytes": 5, "content_digest": "VL2MMHO4YXUKFWV63YHTWSBM3GXKSQ2N"},
         None,
     ),
     "br that no library reads": (rec("response", http(b"not br", "Content-Encoding: br")), {"content_encoding": "br", "payload_bytes": 6}, None),

@@ -15,6 +15,7 @@ from rich.progress import Progress
 from trawl_core.cli.options import date_option, json_option
 from trawl_core.cli.output import console, print_json
 from trawl_core.clock import clock_from_env
+from trawl_core.clock import crawl_date as today
 from trawl_core.home import Home
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.sites import SitesConfig, check_domain_or_explain, load_sites
@@ -86,7 +87,7 @@ def import_warc(
     if as_json:
         print_json({"files": [_as_json(outcome) for outcome in outcomes], "sites_added" if add_sites else "sites_missing": list(missing)})
     else:
-        for line in (*_about_sites(missing, home.sites_file, add_sites), *_next_steps(outcomes)):
+        for line in (*_about_sites(missing, home.sites_file, add_sites), *_next_steps(outcomes, today(clock))):
             click.echo(line)
     ctx.exit(1 if any(outcome.has_problem for outcome in outcomes) else 0)
 
@@ -156,11 +157,14 @@ def _about_sites(missing: dict[str, str], path: Path, added: bool) -> Iterable[s
         yield f"  and {len(missing) - SHOWN_SITES} more like these."
 
 
-def _next_steps(outcomes: Sequence[Outcome]) -> Iterable[str]:
+def _next_steps(outcomes: Sequence[Outcome], now: date) -> Iterable[str]:
     partitions = _partitions([outcome for outcome in outcomes if outcome.new])
     by_day: dict[date, list[str]] = {}
     for partition in partitions:
-        by_day.setdefault(partition.crawl_date, []).append(str(partition.domain))
+        if partition.crawl_date < now:
+            by_day.setdefault(partition.crawl_date, []).append(str(partition.domain))
+    if any(partition.crawl_date >= now for partition in partitions):
+        yield "Captures of today become pages with today's crawl of their domain, or by the job `reprocess` in Dagster."
     if by_day:
         yield "Pages, changes and search of an imported day are built as those of any other:"
     for day, domains in list(by_day.items())[:SHOWN_NIGHTS]:

@@ -1,6 +1,6 @@
 """The records of other people's WARC files: where each begins and ends, whatever its head says, and what lies between them.
 
-Memory: the largest record, at most `MAX_RECORD`, and a few MiB.
+Memory: twice the largest record, which has at most `MAX_RECORD` bytes, and a few MiB.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import BinaryIO
 from trawl_core.warc.foreign_bytes import Break, Piece, pieces
 from trawl_core.warc.loose import BLANK, HEAD_END, VERSION, declared_length
 
-MAX_RECORD = 1 << 29
+MAX_RECORD = 1 << 28
 _MAX_HEAD = 1 << 20
 _STEP = 1 << 20
 _START = re.compile(rb"\n(?=WARC/\d+\.\d+[ \t]*\r?\n)")
@@ -100,7 +100,8 @@ class _Cutter:
             yield gap
             return
         end, doubt = self._end(head_end, size, is_possible)
-        start, data = self._base, bytes(self._buffer[:end])
+        with memoryview(self._buffer) as view:
+            start, data = self._base, bytes(view[:end])
         offset = self._offset()
         self._drop(end)
         self._drop(self._blanks(0))

@@ -201,24 +201,27 @@ class _Import:
 
     def _import(self, file: BinaryIO, magic: bytes, spool: Spool) -> Outcome:
         is_plain = not magic.startswith(GZIP) and not is_zstd(magic)
+        # A zstd frame can't be read by the tools that our files are for, nor by a range of one that needs a dictionary.
+        reading = None if is_zstd(magic) else self._read_as_it_is(file, is_plain, spool)
         rewriting: Rewriting | None = None
         try:
-            if is_zstd(magic):
+            if reading is None:
+                spool.clear()
                 rewriting = self._rewriting()
                 reading = self._read(file, is_plain, spool, rewriting)
-            else:
-                try:
-                    reading = self._read(file, is_plain, spool, None)
-                except SharedMember:
-                    spool.clear()
-                    rewriting = self._rewriting()
-                    reading = self._read(file, is_plain, spool, rewriting)
             if rewriting is not None:
                 rewriting.close()
             return self._store(reading, spool, rewriting)
         finally:
             if rewriting is not None:
                 rewriting.discard()
+
+    def _read_as_it_is(self, file: BinaryIO, is_plain: bool, spool: Spool) -> Reading | None:
+        """None when the file has to be rewritten."""
+        try:
+            return self._read(file, is_plain, spool, None)
+        except SharedMember:
+            return None
 
     def _rewriting(self) -> Rewriting:
         self._work.mkdir(parents=True, exist_ok=True)
