@@ -41,7 +41,7 @@ def test_those_with_the_least_state_come_first(tmp_path) -> None:
             state_file(tmp_path, job.partition).parent.mkdir(exist_ok=True)
             state_file(tmp_path, job.partition).write_bytes(b"x" * size)
     notified = threading.Semaphore(0)
-    opener = Opener(jobs, tmp_path, _Session)
+    opener = Opener(jobs, tmp_path, _Session, threads=1)
     opener.start(notified.release)
     assert [session.job.partition.domain for session in _take_all(opener, notified)] == ["new.test", "small.test", "large.test"]
 
@@ -63,6 +63,19 @@ def test_the_first_is_there_while_the_next_is_being_opened(tmp_path) -> None:
     first_taken.set()
     assert [session.job.partition.domain for session in _take_all(opener, notified)] == ["b.test"]
     assert waited == [True]
+
+
+def test_several_are_opened_at_once(tmp_path) -> None:
+    together = threading.Barrier(4)
+
+    def open_one(job: CrawlJob) -> _Session:
+        together.wait(10)
+        return _Session(job)
+
+    notified = threading.Semaphore(0)
+    opener = Opener([_job(f"{name}.test") for name in "abcdefgh"], tmp_path, open_one, threads=4)
+    opener.start(notified.release)
+    assert sorted(session.job.partition.domain[0] for session in _take_all(opener, notified)) == list("abcdefgh")
 
 
 def test_a_domain_that_can_not_be_opened_is_given_as_its_outcome(tmp_path) -> None:
@@ -89,7 +102,7 @@ def test_what_nobody_took_is_given_up(tmp_path) -> None:
         sessions.append(Session(job))
         return sessions[-1]
 
-    opener = Opener([_job("a.test"), _job("b.test"), _job("c.test")], tmp_path, open_one)
+    opener = Opener([_job("a.test"), _job("b.test"), _job("c.test")], tmp_path, open_one, threads=1)
     opener.start(lambda: None)
     assert opening.wait(10)
     opener.close(lambda session: TrawlError(f"{session.job.partition.domain} was broken off"))

@@ -1,8 +1,8 @@
 """One engine for all domains of a run: worker threads that fetch, and one thread that decides.
 
-The deciding thread owns every frontier, ledger and WARC writer, so none of them is locked. Its loop: make durable what
-is due, promote retries, give work to the origins whose turn it is, take results. A domain that fails leaves the
-others alone.
+The deciding thread owns every frontier, ledger and WARC writer, so none of them is locked: it waits while they are made
+durable, several at once, and gives a night away that is over. Its loop: make durable what is due, promote retries, give
+work to the origins whose turn it is, take results. A domain that fails leaves the others alone.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from trawl_core.errors import TrawlError, explain_os_error
 from trawl_core.fetch.address_slots import AddressSlots
 from trawl_core.fetch.browser import Browser
 from trawl_core.fetch.client import HttpClient
+from trawl_core.fetch.disk_work import DiskWork
 from trawl_core.fetch.guard import Resolver
 from trawl_core.fetch.opener import Opener
 from trawl_core.fetch.origins import Origin, Turns
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from trawl_core.fetch.night import Night
 
 _LONGEST_WAIT_S = 0.5
+# Nights that are due so much later are made durable together with one that is due.
+_TOGETHER_S = 1.0
 
 
 class Engine:
@@ -75,15 +78,18 @@ class Engine:
         # The address whose budget a request under way counts against.
         self._charged: dict[Task, str] = {}
         self._meter = ProgressMeter(clock, on_progress)
+        self._disk = DiskWork(lambda: self._results.put(None))
 
     def run(self, opener: Opener) -> None:
         """Every night that `opener` brings has its outcome when this returns."""
         self._opener = opener
         opener.start(lambda: self._results.put(None))
         try:
-            while self._open or opener.is_busy:
+            while self._open or opener.is_busy or self._disk.finishing:
                 self._turn()
         finally:
+            self._disk.close()
+            self._note_finished()
             # Only when something unforeseen ended the loop; the next call takes up what was durable.
             broken_off = list(self._open.values())
             for session in broken_off:
@@ -101,18 +107,31 @@ class Engine:
         if self._stop.is_set():
             for session in self._open.values():
                 session.stop()
+        self._make_durable(now)
         for session in list(self._open.values()):
             with self._guard(session):
-                due = session.night.recorder.due_at()
-                if due is not None and due <= now:
-                    session.make_durable()
                 session.night.promote(self._clock.now().timestamp())
                 session.night.watch_time()
         self._give_work(now)
         self._finish_those_over()
-        if self._open:
+        if self._open or self._waits_for_others:
             self._take_results(self._patience(now))
-            self._meter.tell(self._open.values(), self._in_flight)
+            self._meter.tell([*self._open.values(), *self._disk.finishing], self._in_flight)
+        self._note_finished()
+
+    def _make_durable(self, now: float) -> None:
+        waiting = [(due, session) for session in self._open.values() if (due := session.night.recorder.due_at()) is not None]
+        if not waiting or min(due for due, _ in waiting) > now:
+            return
+        sessions = [session for due, session in waiting if due <= now + _TOGETHER_S]
+        for session, failure in zip(sessions, self._disk.make_durable(sessions), strict=True):
+            self._tell(session, failure)
+
+    def _tell(self, session: Session, failure: BaseException | None) -> None:
+        """Let what went wrong elsewhere end the domain's night as if it had happened here."""
+        if failure is not None:
+            with self._guard(session):
+                raise failure
 
     def _admit(self) -> None:
         """Begin the nights that were opened meanwhile."""
@@ -156,8 +175,7 @@ class Engine:
 
     def _take_results(self, patience_s: float) -> None:
         try:
-            # While nights are being opened real time passes, which a clock of a test does not know of.
-            result = self._results.get(timeout=patience_s) if self._in_flight or self._opener.is_busy else self._idle(patience_s)
+            result = self._results.get(timeout=patience_s) if self._waits_for_others else self._idle(patience_s)
         except Empty:
             return
         while True:
@@ -166,6 +184,11 @@ class Engine:
             if self._results.empty():
                 return
             result = self._results.get()
+
+    @property
+    def _waits_for_others(self) -> bool:
+        """Real time passes meanwhile, which a clock of a test does not know of."""
+        return bool(self._in_flight or self._opener.is_busy or self._disk.finishing)
 
     def _idle(self, patience_s: float) -> None:
         self._clock.sleep(patience_s)
@@ -201,10 +224,16 @@ class Engine:
         for session in list(self._open.values()):
             if session.night.is_over:
                 with self._guard(session):
-                    session.finish()
+                    session.end()
                 if self._open.pop(session.night, None) is not None:
-                    self._meter.ended(session)
-                    self._note(session.outcome)
+                    self._disk.finish(session)
+
+    def _note_finished(self) -> None:
+        for session, failure in self._disk.take():
+            self._tell(session, failure)
+            if failure is None:
+                self._meter.ended(session)
+                self._note(session.outcome)
 
     def _patience(self, now: float) -> float:
         """Seconds until something is due without a result."""

@@ -1,8 +1,12 @@
-"""The nights of a run are opened beside the engine, so that a large crawl state holds up nobody else's requests."""
+"""The nights of a run are opened beside the engine, so that a large crawl state holds up nobody else's requests.
+
+Several at once: most of the time goes by waiting for the disk.
+"""
 
 from __future__ import annotations
 
 import threading
+from collections import deque
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -15,15 +19,21 @@ if TYPE_CHECKING:
     from trawl_core.fetch.session import CrawlJob, CrawlOutcome, Session
 
 
+THREADS = 8
+
+
 class Opener:
-    """Calls `open_one` for each job in a thread of its own, those with the least state on disk first.
+    """Calls `open_one` for each job in threads of its own, those with the least state on disk first.
 
     It gives a Session, or the outcome of a domain that could not be opened. What it gave belongs to whoever `take`s it.
     """
 
-    def __init__(self, jobs: Sequence[CrawlJob], work: Path, open_one: Callable[[CrawlJob], Session | CrawlOutcome]) -> None:
-        self._jobs = sorted(jobs, key=lambda job: _size(state_file(work, job.partition)))
+    def __init__(
+        self, jobs: Sequence[CrawlJob], work: Path, open_one: Callable[[CrawlJob], Session | CrawlOutcome], threads: int = THREADS
+    ) -> None:
+        self._jobs = deque(sorted(jobs, key=lambda job: _size(state_file(work, job.partition))))
         self._open_one = open_one
+        self._threads = threads
         self._opened: SimpleQueue[Session | CrawlOutcome] = SimpleQueue()
         self._left = len(jobs)
         self._closed = False
@@ -35,8 +45,9 @@ class Opener:
         return self._left > 0
 
     def start(self, notify: Callable[[], None]) -> None:
-        """`notify` is called, in the opener's thread, whenever there is something to take."""
-        threading.Thread(target=self._open_all, args=(notify,), name="trawl-open", daemon=True).start()
+        """`notify` is called, in one of the opener's threads, whenever there is something to take."""
+        for _ in range(min(self._threads, len(self._jobs))):
+            threading.Thread(target=self._open_all, args=(notify,), name="trawl-open", daemon=True).start()
 
     def take(self) -> list[Session | CrawlOutcome]:
         """What was opened since the last call; does not wait."""
@@ -57,8 +68,10 @@ class Opener:
             _give_up(session, reason)
 
     def _open_all(self, notify: Callable[[], None]) -> None:
-        for job in self._jobs:
-            if self._closed:
+        while not self._closed:
+            try:
+                job = self._jobs.popleft()
+            except IndexError:
                 return
             opened = self._open_one(job)
             with self._lock:

@@ -152,10 +152,13 @@ class Session:
         self._stopped = True
         self.night.is_closing = True
 
-    def finish(self) -> None:
-        """Seal the archive and commit the tables; `outcome` is set."""
+    def end(self) -> None:
+        """Nothing more is asked, and no other night is touched from here on."""
         self.night.give_back()
         self.night.spending.save()
+
+    def finish(self) -> None:
+        """Seal the archive and commit the tables; `outcome` is set."""
         self.night.recorder.seal()
         committed = self._commit_tables()
         self.outcome = CrawlOutcome(self.job.partition, StageResult(committed, self._facts()), self._failure())
