@@ -7,12 +7,13 @@ exchange never lies in two of them. Behind damage reading goes on at the next re
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import BinaryIO
 
-from trawl_core.errors import LakeError
+from trawl_core.errors import LakeError, WarcError
 from trawl_core.lake import Lake
 from trawl_core.warc import format as warc
 from trawl_core.warc.imported import is_imported
@@ -27,15 +28,18 @@ _MAIN = ("response", "revisit", "resource", "conversion")
 
 @dataclass(frozen=True)
 class Stretch:
-    """The members of `name` that begin in `start` … `end` (bytes).
+    """The members of `name` that begin in `start` … `end` (bytes). `owner` is whatever the stretch was cut for.
 
-    Where `sha256` is given, the file was written by others: its faults are known since it was imported, and it must be the same still.
+    A file that others wrote is looked at in two ways: where `sha256` is given, the file must have it still; where `places` are given, the
+    records at these (offset, length) are read. Its faults were told by its import.
     """
 
     name: str
     start: int
     end: int
+    owner: Hashable = None
     sha256: str | None = None
+    places: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +92,9 @@ def scan(lake: Lake, stretch: Stretch) -> Scan:
                 if (digest := hashlib.file_digest(file, "sha256").hexdigest()) != stretch.sha256:
                     found.faults.append((0, f"the file is not what was imported: its sha256 was {stretch.sha256}, it is {digest}"))
                 return found
+            if stretch.places:
+                found.end = stretch.end
+                return _scan_places(lake, stretch, found)
             for member in _members(file, stretch, found):
                 try:
                     record = parse_record(member.data, stretch.name, member.offset, member.length)
@@ -104,6 +111,13 @@ def scan(lake: Lake, stretch: Stretch) -> Scan:
     except MemoryError:
         found.faults.append((found.end, "there is not enough memory for the record that begins here"))
     found.pairs = pairs.open
+    return found
+
+
+def _scan_places(lake: Lake, stretch: Stretch, found: Scan) -> Scan:
+    for offset, length in stretch.places:
+        with suppress(WarcError):  # told of the row that leads there
+            _note(read_payload(lake, stretch.name, offset, length), found)
     return found
 
 

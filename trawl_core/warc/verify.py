@@ -10,7 +10,7 @@ import os
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
-from itertools import chain, pairwise
+from itertools import chain, groupby
 from typing import Any
 
 import numpy as np
@@ -22,8 +22,8 @@ from trawl_core.lake import Lake, Partition, tables
 from trawl_core.warc import format as warc
 from trawl_core.warc.imported import is_imported
 from trawl_core.warc.known import KnownRecords, Place, place_of
-from trawl_core.warc.scan import Pairs, Scan, Seen, Stretch, scan, scan_record
-from trawl_core.warc.scan_pool import scan_in_order
+from trawl_core.warc.scan import Pairs, Scan, Seen, Stretch, scan_record
+from trawl_core.warc.stretches import Scans, stretches_of
 from trawl_core.warc.verify_imported import imported_faults, imported_in, imported_sizes, imported_stretches
 from trawl_core.warc.verify_pages import OF_PAGES, verify_pages
 
@@ -91,18 +91,17 @@ def verify(
     ours = (
         stretch
         for partition, entries in files.items()
-        for name, size in entries
-        for stretch in _stretches(lake, partition, name, size, stretch_bytes)
+        for stretch in stretches_of(lake, partition, entries, stretch_bytes, with_imported=bool(imported))
     )
     stretches = chain(ours, imported_stretches(lake, imported))
-    scans = _Scans(lake, stretches, readers, lambda done: progress(done, total) if progress else None)
+    scans = Scans(lake, stretches, readers, lambda done: progress(done, total) if progress else None)
     problems: list[Problem] = []
     known = KnownRecords(lake)
     try:
         for number, partition in enumerate(partitions):
             if number and partition.domain != partitions[number - 1].domain:
                 known = KnownRecords(lake)
-            problems += _verify_partition(lake, partition, [name for name, _ in files[partition]], scans, known)
+            problems += _verify_partition(lake, partition, [name for name, _ in files[partition]], scans.of(partition), known)
         for one in imported:
             problems += (Problem(where, what) for where, what in imported_faults(lake, one, scans.of))
     finally:
@@ -110,68 +109,21 @@ def verify(
     return problems
 
 
-def _stretches(lake: Lake, partition: Partition, name: str, size: int, stretch_bytes: int) -> Iterator[Stretch]:
-    """The file in pieces of about `stretch_bytes` that begin at records of captures; whole where none is known."""
-    if name.endswith(warc.OPEN_SUFFIX):
-        return
-    cuts = [0]
-    if size > stretch_bytes:
-        for offset in sorted(_offsets(lake, partition, name)):
-            if cuts[-1] + stretch_bytes <= offset < size:
-                cuts.append(offset)
-    yield from (Stretch(name, start, end) for start, end in pairwise([*cuts, max(size, 1)]))
-
-
-def _offsets(lake: Lake, partition: Partition, name: str) -> list[int]:
-    try:
-        captures = tables.read(lake, "captures", partition, ["warc_filename", "warc_record_offset"])
-    except LakeError:
-        return []  # named where the partition is verified
-    found = captures.filter(pc.equal(captures["warc_filename"], name))["warc_record_offset"]
-    return found.drop_null().to_pylist()
-
-
-class _Scans:
-    """What was found in the stretches, file by file, in the order in which the files are asked for."""
-
-    def __init__(self, lake: Lake, stretches: Iterator[Stretch], readers: int, read: Callable[[int], None]) -> None:
-        self._lake = lake
-        self._found = scan_in_order(lake, stretches, readers)
-        self._ahead = next(self._found, None)
-        self._read = read
-        self._bytes = 0
-
-    def of(self, name: str) -> Iterator[tuple[Stretch, Scan]]:
-        reached = 0
-        while self._ahead is not None and self._ahead[0].name == name:
-            stretch, found = self._ahead
-            if reached > stretch.start and found.died is None:
-                # No record begins where captures say so, and the stretch was cut there.
-                stretch = Stretch(name, min(reached, stretch.end), stretch.end)
-                found = scan(self._lake, stretch)
-            reached = found.end
-            yield stretch, found
-            self._ahead = next(self._found, None)
-            self._bytes += stretch.end - stretch.start
-            self._read(self._bytes)
-
-    def close(self) -> None:
-        self._found.close()
-
-
-def _verify_partition(lake: Lake, partition: Partition, names: list[str], scans: _Scans, known: KnownRecords) -> Iterator[Problem]:
+def _verify_partition(
+    lake: Lake, partition: Partition, names: list[str], scans: Iterator[tuple[Stretch, Scan]], known: KnownRecords
+) -> Iterator[Problem]:
     try:
         captures = tables.read(lake, "captures", partition, _CAPTURES)
     except LakeError as error:
         yield Problem(lake.table_name("captures", partition), str(error))
         captures = None
-    compared = np.zeros(captures.num_rows if captures is not None else 0, dtype=bool)
     for name in names:
         if name.endswith(warc.OPEN_SUFFIX):
             yield Problem(name, "it is not sealed: a crawl is writing it now, or died; `trawl repair` finishes what a dead one left")
-            continue
+    compared = np.zeros(captures.num_rows if captures is not None else 0, dtype=bool)
+    for name, stretches in groupby(scans, key=lambda found: found[0].name):
         rows, pairs = _RowsOfFile(captures, name), Pairs()
-        for stretch, found in scans.of(name):
+        for stretch, found in stretches:
             yield from _verify_stretch(lake, partition, stretch, found, rows, known)
             for (own, other), (offset, kind) in found.pairs.items():
                 pairs.meet(own, other, offset, kind)
@@ -220,9 +172,9 @@ def _verify_stretch(
     beside = set(found.beside)
     for seen in found.records:
         known.add(name, seen)
-        if seen.warc_type == "conversion" or not rows.are_known:
-            continue
         number, row = of_place.get((seen.offset, seen.length), (None, None))
+        if (seen.warc_type == "conversion" and row is None) or not rows.are_known:
+            continue
         if row is None:
             yield Problem(f"{name} at byte {seen.offset}", f"the {seen.warc_type} of {seen.target_uri} has no row in captures")
             continue

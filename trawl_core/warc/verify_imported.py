@@ -47,7 +47,7 @@ def imported_sizes(lake: Lake, imported: Iterable[_Imported]) -> list[tuple[str,
 def imported_stretches(lake: Lake, imported: Iterable[_Imported]) -> Iterator[Stretch]:
     for one in imported:
         if one.manifest and one.name and (size := lake.size(one.name)) is not None:
-            yield Stretch(one.name, 0, size, one.manifest.stored_sha256)
+            yield Stretch(one.name, 0, size, one.name, one.manifest.stored_sha256)
 
 
 def imported_faults(lake: Lake, one: _Imported, scans_of: Callable[[str], Iterator[tuple[Stretch, Scan]]]) -> Iterator[tuple[str, str]]:
