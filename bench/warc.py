@@ -23,6 +23,7 @@ from bench.measure import Bar, measure_call, print_rows, report
 from bench.nginx import nginx
 from bench.text_pages import make_pages
 from bench.writers import AGENT, RECORDS_AN_EXCHANGE, exchange_of, wires
+from trawl_core.warc.exchange import Exchange
 
 CACHE = Path(__file__).parent / ".cache" / "warc"
 PAGES, QUICK_PAGES = 1_500, 300
@@ -47,9 +48,9 @@ def main() -> int:
         "records_per_cpu_s_vs_warcio_gzip": Bar(_ratio(written[True])),
         "file_size_vs_warcio_plain": Bar(_size_ratio(written[False]), at_most=1.12),
         "file_size_vs_warcio_gzip": Bar(_size_ratio(written[True]), at_most=1.12),
-        "durable_exchanges_per_s": Bar(round(durable["per_s"]), at_least=3_000),
-        "capture_ms_a_fetch": Bar(round(fetched["trawl, archived"] - fetched["requests"], 4), at_most=0.15),
-        "capture_ms_a_fetch_over_urllib3": Bar(round(fetched["trawl, archived"] - fetched["urllib3"], 4)),
+        "durable_exchanges_per_s": Bar(durable["per_s"], at_least=3_000),
+        "capture_ms_a_fetch_over_requests": Bar(round(fetched["trawl, archived"] - fetched["requests"], 4), at_most=0.15),
+        "capture_ms_a_fetch_over_urllib3": Bar(round(fetched["trawl, archived"] - fetched["urllib3"], 4), at_most=0.15),
     }
     return report("warc", bars, {"writers": [*written[False].values(), *written[True].values()], "durable": durable, "fetch_ms": fetched})
 
@@ -141,23 +142,31 @@ def record_durably(pages: str, folder: str) -> dict[str, Any]:
         Lake(Path(folder, "lake")), partition, site, state=state, ledger=Ledger(state), user_agent=AGENT, clock=clock, work=work
     )
     state.commit()
-    synced_s, batches = 0.0, 0
-    started, cpu_started = time.perf_counter(), time.process_time()
-    for number, exchange in enumerate(exchanges, start=1):
-        recorder.record(exchange, kind="page", depth=1, is_seed=False, attempt=1)
-        if number % BATCH_EXCHANGES == 0 or number == len(exchanges):
+    synced_s = 0.0
+
+    def record_all(batches: list[list[Exchange]]) -> None:
+        nonlocal synced_s
+        for batch in batches:
+            for exchange in batch:
+                recorder.record(exchange, kind="page", depth=1, is_seed=False, attempt=1)
             before = time.perf_counter()
             recorder.make_durable()
             synced_s += time.perf_counter() - before
-            batches += 1
+
+    first, *batches = [exchanges[start : start + BATCH_EXCHANGES] for start in range(0, len(exchanges), BATCH_EXCHANGES)]
+    record_all([first])  # what is loaded once a process
+    synced_s = 0.0
+    started, cpu_started = time.perf_counter(), time.process_time()
+    record_all(batches)
     wall_s, cpu_s = time.perf_counter() - started, time.process_time() - cpu_started
+    recorded = len(exchanges) - len(first)
     recorder.seal()
     state.close()
     return {
-        "exchanges": len(exchanges),
-        "per_s": len(exchanges) / wall_s,
-        "cpu_us/exchange": round(cpu_s / len(exchanges) * 1e6),
-        "ms/batch made durable": round(synced_s / batches * 1000, 2),
+        "exchanges": recorded,
+        "per_s": round(recorded / wall_s),
+        "cpu_us/exchange": round(cpu_s / recorded * 1e6),
+        "ms/batch made durable": round(synced_s / len(batches) * 1000, 2),
     }
 
 

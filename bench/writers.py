@@ -31,25 +31,26 @@ _START = datetime(2026, 11, 30, 2, tzinfo=UTC)
 
 @dataclass(frozen=True)
 class Wire:
-    """What one fetch sent and received."""
+    """What one fetch sent and received; `document` is the body without content coding."""
 
     url: str
     request: bytes
     response: bytes
+    document: bytes
     at: datetime
 
 
 def wires(pages: str, coded: bool) -> Iterator[Wire]:
     """One for each HTML file of the folder `pages`, plain or gzipped by the server."""
     for number, file in enumerate(sorted(Path(pages).glob("**/*.html"))):
-        body = file.read_bytes()
-        if coded:
-            body = gzip.compress(body, 6, mtime=0)
+        document = file.read_bytes()
+        body = gzip.compress(document, 6, mtime=0) if coded else document
         yield Wire(
             url=f"https://docs.example.org/articles/{number}/{file.stem}.html",
             request=f"GET /articles/{number}/{file.stem}.html HTTP/1.1\r\nHost: docs.example.org\r\nAccept-Encoding: gzip, deflate\r\n"
             f"User-Agent: {AGENT}\r\nAccept: text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8\r\n\r\n".encode(),
             response=_head(number, len(body), coded) + body,
+            document=document,
             at=_START + timedelta(milliseconds=37 * number),
         )
 
@@ -84,6 +85,7 @@ def exchange_of(wire: Wire) -> Exchange:
         tls_cipher="TLS_AES_256_GCM_SHA384",
         ttfb_ms=21.0,
         fetch_ms=37.0,
+        document=wire.document,
     )
 
 
