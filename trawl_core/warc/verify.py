@@ -63,12 +63,14 @@ def verify(
     *,
     readers: int | None = None,
     stretch_bytes: int = STRETCH_BYTES,
+    whole_imports: bool = True,
 ) -> list[Problem]:
     """Every problem of the partitions of `dates` × `domains` (None: all), in the order of domain, date and place.
 
     `progress(done, total)` is called with the bytes of WARC read so far. `readers` are processes; None means one a core where there is
     enough to read, else this one. Memory: a few records and a stretch's findings a process, one night's captures as Arrow, and a few words
-    per capture of one domain.
+    per capture of one domain. Without `whole_imports` an imported file, which may hold many other nights, is not read but for the records
+    that these captures lead to.
     """
     partitions = sorted(
         {
@@ -82,7 +84,7 @@ def verify(
         key=lambda partition: (partition.domain, partition.crawl_date),
     )
     files = {partition: [(name, lake.size(name) or 0) for name in lake.files(lake.warc_folder(partition))] for partition in partitions}
-    imported = list(imported_in(lake, partitions))
+    imported = list(imported_in(lake, partitions)) if whole_imports else []
     total = sum(size for entries in (*files.values(), imported_sizes(lake, imported)) for _, size in entries)
     if readers is None:
         readers = len(os.sched_getaffinity(0)) if lake.is_local and total > _WORTH_PROCESSES_BYTES else 1
