@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -167,17 +169,46 @@ class CrawlRun:
         return self.table("captures", domain).filter(pl.col("kind") == kind)
 
 
-def configure(sites: list[dict[str, Any]], ports: list[int]) -> SitesConfig:
-    """A configuration of loopback sites: each entry is a site's keys."""
-    return parse_sites(
-        json.dumps(
-            {
-                "user_agent": "TrawlBot/1.0 (+https://example.org/bot)",
-                "defaults": {"delay_s": 0, "network": {"allow_networks": ["127.0.0.0/8"], "allow_ports": ports}},
-                "sites": sites,
-            }
-        )
+def configuration(sites: list[dict[str, Any]], ports: list[int], **keys: Any) -> str:
+    """A sites.yaml of loopback sites: each entry is a site's keys, `keys` stand at the top."""
+    return json.dumps(
+        {
+            "user_agent": "TrawlBot/1.0 (+https://example.org/bot)",
+            "defaults": {"delay_s": 0, "network": {"allow_networks": ["127.0.0.0/8"], "allow_ports": ports}},
+            "sites": sites,
+            **keys,
+        }
     )
+
+
+def configure(sites: list[dict[str, Any]], ports: list[int]) -> SitesConfig:
+    return parse_sites(configuration(sites, ports))
+
+
+_CHILD = """
+import sys
+from pathlib import Path
+from trawl_core.clock import SystemClock, crawl_date
+from trawl_core.fetch.crawl import CrawlJob, crawl
+from trawl_core.lake import Lake, Partition
+from trawl_core.sites import parse_sites
+folder, text = Path(sys.argv[1]), sys.argv[2]
+config, clock = parse_sites(text), SystemClock()
+jobs = [CrawlJob(Partition(crawl_date(clock), site.domain), site) for site in config.sites]
+crawl(jobs, lake=Lake(folder / "lake"), work=folder / "work", config=config, clock=clock)
+"""
+
+
+@pytest.fixture
+def start_crawl(tmp_path: Path) -> Callable[..., subprocess.Popen[bytes]]:
+    """Starts a crawl of loopback sites as a program of its own, into the lake of `run_crawl`; `keys` stand at the top of its sites.yaml."""
+
+    def start(*sites: LoopbackSite, **keys: Any) -> subprocess.Popen[bytes]:
+        entries = [{"domain": site.host, "seeds": [f"{site.root}/"]} for site in sites]
+        text = configuration(entries, [site.port for site in sites], **keys)
+        return subprocess.Popen([sys.executable, "-c", _CHILD, str(tmp_path), text], stderr=subprocess.DEVNULL)
+
+    return start
 
 
 @pytest.fixture

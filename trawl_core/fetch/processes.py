@@ -23,7 +23,7 @@ from trawl_core.fetch.session import CrawlJob, CrawlOutcome
 from trawl_core.fetch.signals import finishing_on_signals
 from trawl_core.lake.layout import Partition
 
-_LOOK_S = 0.2
+_LOOK_S = 0.05
 _END_S = 10.0
 _NAMED = 5
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
-import subprocess
-import sys
 import threading
 
 import polars as pl
@@ -14,32 +11,12 @@ import pytest
 
 from trawl_core.warc.verify import verify
 
-_CHILD = """
-import sys
-from pathlib import Path
-from trawl_core.clock import SystemClock, crawl_date
-from trawl_core.fetch.crawl import CrawlJob, crawl
-from trawl_core.lake import Lake, Partition
-from trawl_core.sites import parse_sites
-folder, text = Path(sys.argv[1]), sys.argv[2]
-config, clock = parse_sites(text), SystemClock()
-jobs = [CrawlJob(Partition(crawl_date(clock), site.domain), site) for site in config.sites]
-crawl(jobs, lake=Lake(folder / "lake"), work=folder / "work", config=config, clock=clock)
-"""
-
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_what_was_fetched_is_committed(serve, run_crawl, tmp_path, number) -> None:
+def test_what_was_fetched_is_committed(serve, run_crawl, start_crawl, tmp_path, number) -> None:
     site = serve()
     site.routes = {"/": site.page(*[f"/p{n}" for n in range(200)]), **{f"/p{n}": b"<p>%d" % n for n in range(200)}}
-    entry = {
-        "domain": site.host,
-        "seeds": [f"{site.root}/"],
-        "delay_s": 0,
-        "network": {"allow_networks": ["127.0.0.0/8"], "allow_ports": [site.port]},
-    }
-    text = json.dumps({"user_agent": "TrawlBot/1.0 (+https://example.org/bot)", "sites": [entry]})
-    child = subprocess.Popen([sys.executable, "-c", _CHILD, str(tmp_path), text], stderr=subprocess.DEVNULL)
+    child = start_crawl(site)
     site.on_request = lambda count: os.kill(child.pid, number) if count == 40 else None
     # The signal takes its usual course once the night is committed.
     assert child.wait(timeout=60) == -number
