@@ -188,6 +188,23 @@ def test_a_file_that_is_cut_is_indexed_up_to_there(archive, make):
     assert len(faults) == 1 and "gzip member" in str(faults[0])
 
 
+def test_behind_damage_indexing_goes_on(archive, make):
+    for path in "abcd":
+        archive.add(make.exchange(make.ok(b"<p>"), f"{ROOT}/{path}"))
+    archive.finish()
+    path = archive.lake.local_path(archive.warc_names[0])
+    data = bytearray(path.read_bytes())
+    for place in (archive.rows[1]["warc_record_offset"] + 60, archive.rows[2]["warc_record_offset"] + 60):
+        data[place : place + 9] = b"\xff" * 9
+    path.write_bytes(data)
+    lines, faults = lines_of(archive)
+    found = {fields["url"][-1]: int(fields["offset"]) for _, _, fields in map(read, lines)}
+    assert found == {name: row["warc_record_offset"] for name, row in zip("abcd", archive.rows, strict=True) if name in "ad"}
+    assert [
+        f"byte {archive.rows[number]['warc_record_offset']} of" in str(fault) for number, fault in zip((1, 2), faults, strict=True)
+    ] == [True] * 2
+
+
 @pytest.mark.parametrize("run_bytes", [1, 50, 10_000])
 def test_lines_are_sorted_and_each_is_there_once(run_bytes):
     lines = [f"{number * 7919 % 101:03}\n" for number in range(300)]

@@ -208,6 +208,23 @@ def test_a_damaged_file_is_named_and_copied_whole(two_nights, package, lake):
     assert len([line for line in index_of(file) if "originals" not in line["filename"]]) == 3
 
 
+def test_records_behind_damage_are_indexed_with_their_digests(two_nights, package, lake):
+    name = two_nights[0].warc_names[0]
+    path = lake.local_path(name)
+    data = bytearray(path.read_bytes())
+    place = two_nights[0].rows[1]["warc_record_offset"] + 60
+    data[place : place + 9] = b"\xff" * 9
+    path.write_bytes(data)
+    made, file = package(last=date(2026, 11, 29))
+    assert len(made.faults) == 1
+    assert file.read("archive/" + name.rpartition("/")[2]) == data
+    lines = index_of(file)
+    assert sorted(line["url"][-2:] for line in lines) == ["/b", "g/", "xt"]
+    for line in lines:
+        raw = data[int(line["offset"]) :][: int(line["length"])]
+        assert line["recordDigest"] == "sha256:" + hashlib.sha256(raw).hexdigest()
+
+
 def test_a_file_that_is_there_stays(two_nights, package, tmp_path):
     (tmp_path / "out.wacz").write_bytes(b"mine")
     with pytest.raises(UsageError, match="--overwrite"):

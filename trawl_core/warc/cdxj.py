@@ -19,7 +19,7 @@ from typing import IO, Protocol
 from trawl_core.errors import WarcError
 from trawl_core.lake import Lake
 from trawl_core.warc.http_message import dechunk, parse_headers
-from trawl_core.warc.members import Member, MemberFault, read_members
+from trawl_core.warc.members import Member, MemberFault, find_member, read_members
 from trawl_core.warc.payload import decode_content
 from trawl_core.warc.reader import iter_records
 from trawl_core.warc.record import Record, RecordFault, explain, parse_record
@@ -43,23 +43,25 @@ class _Readable(Protocol):
 def index_file(lake: Lake, name: str, filename: str, on_fault: OnFault) -> Iterator[str]:
     """The lines of one WARC file of the lake, in its records' order, each with its line break; `filename` is what they call it.
 
-    What can't be indexed is told to `on_fault`; everything before it and, where the place of the next record is known,
-    after it is yielded.
+    What can't be indexed is told to `on_fault`; behind damage a gzipped file goes on at its next record.
     """
     with lake.open(name) as file:
         is_gzip = file.read(2) == b"\x1f\x8b"
         file.seek(0)
         if is_gzip:
-            yield from index_members(file, name, filename, on_fault)
+            yield from index_members(lake, file, name, filename, on_fault)
             return
     yield from _index(_plain_records(lake, name, on_fault), filename, on_fault)
 
 
 def index_members(
-    file: _Readable, name: str, filename: str, on_fault: OnFault, digest_of: Callable[[Member], str] | None = None
+    lake: Lake, file: _Readable, name: str, filename: str, on_fault: OnFault, digest_of: Callable[[Member], str] | None = None
 ) -> Iterator[str]:
-    """`index_file` of a gzipped file that is open at its begin; `digest_of` gives each line a `recordDigest`."""
-    return _index(_gzip_records(file, name, on_fault, digest_of), filename, on_fault)
+    """`index_file` of a gzipped file that is open at its begin; `digest_of` gives each line a `recordDigest`.
+
+    `file` is read from begin to end, or to the first damage; what is behind that is read in another way.
+    """
+    return _index(_gzip_records(lake, file, name, on_fault, digest_of), filename, on_fault)
 
 
 def sort_lines(lines: Iterable[str], run_bytes: int = RUN_BYTES) -> Iterator[str]:
@@ -92,17 +94,33 @@ def _spill(lines: list[str]) -> IO[str]:
 
 
 def _gzip_records(
-    file: _Readable, name: str, on_fault: OnFault, digest_of: Callable[[Member], str] | None
+    lake: Lake, file: _Readable, name: str, on_fault: OnFault, digest_of: Callable[[Member], str] | None
 ) -> Iterator[tuple[Record, str | None]]:
+    for member in _members(lake, file, name, on_fault):
+        digest = digest_of(member) if digest_of else None
+        try:
+            yield parse_record(member.data, name, member.offset, member.length), digest
+        except RecordFault as error:
+            on_fault(explain(name, member.offset, str(error), "indexing"))
+
+
+def _members(lake: Lake, file: _Readable, name: str, on_fault: OnFault) -> Iterator[Member]:
     try:
-        for member in read_members(file):
-            digest = digest_of(member) if digest_of else None
-            try:
-                yield parse_record(member.data, name, member.offset, member.length), digest
-            except RecordFault as error:
-                on_fault(explain(name, member.offset, str(error), "indexing"))
+        yield from read_members(file)
+        return
     except MemberFault as error:
         on_fault(explain(name, error.offset, error.fault, "indexing"))
+        damaged = error.offset
+    with lake.open(name) as again:
+        while (start := find_member(again, damaged + 1)) is not None:
+            again.seek(start)
+            try:
+                for member in read_members(again):
+                    yield replace(member, offset=start + member.offset)
+                return
+            except MemberFault as error:
+                on_fault(explain(name, start + error.offset, error.fault, "indexing"))
+                damaged = start + error.offset
 
 
 def _plain_records(lake: Lake, name: str, on_fault: OnFault) -> Iterator[tuple[Record, None]]:

@@ -138,9 +138,9 @@ class _Export:
         with self._package.entry(f"archive/{short}", size) as write, self._lake.open(name) as file:
             begin = file.read(5)
             file.seek(0)
-            copy = _Copy(file, write, self._advance)
+            copy = _Copy(file, write, self._advance, lambda member: self._lake.read_range(name, member.offset, member.length))
             if begin.startswith(b"\x1f\x8b"):
-                yield from index_members(copy, name, short, self._fault, copy.take)
+                yield from index_members(self._lake, copy, name, short, self._fault, copy.digest)
             copy.rest()
         if begin == b"WARC/":
             yield from index_file(self._lake, name, short, self._fault)
@@ -236,13 +236,18 @@ class _Export:
 
 
 class _Copy:
-    """A file that is copied while it is read, and that still has the bytes of the member read last."""
+    """A file that is copied while it is read, and that still has the bytes of the member read last.
 
-    def __init__(self, file: Any, write: Callable[[bytes], None], advance: Callable[[int], None]) -> None:
+    Members that were not read from here, since they lie behind damage, are read anew by `fetch`.
+    """
+
+    def __init__(self, file: Any, write: Callable[[bytes], None], advance: Callable[[int], None], fetch: Callable[[Member], bytes]) -> None:
         self._file = file
         self._write = write
         self._advance = advance
+        self._fetch = fetch
         self._ahead = bytearray()
+        self._start = 0
 
     def read(self, size: int) -> bytes:
         data = self._file.read(size)
@@ -251,10 +256,12 @@ class _Copy:
         self._ahead += data
         return data
 
-    def take(self, member: Member) -> str:
-        """The digest of a member's bytes; members are taken in order, none left out."""
+    def digest(self, member: Member) -> str:
+        if member.offset != self._start or len(self._ahead) < member.length:
+            return sha256(self._fetch(member))
         digest = sha256(self._ahead[: member.length])
         del self._ahead[: member.length]
+        self._start += member.length
         return digest
 
     def rest(self) -> None:
