@@ -28,6 +28,7 @@ BROWSER = "browser"
 # The frontier tells what became of a URL that entered it, but for those that it denied and the ledger counts.
 _STILL_HELD = f"""(reason = '{BROWSER}' OR NOT EXISTS (SELECT 1 FROM urls WHERE urls.url = held.url
     AND NOT (urls.state = 3 AND urls.outcome IN ('robots_denied', 'out_of_scope'))))"""
+_COUNT_BEYOND = """INSERT INTO held_beyond VALUES (?, ?, 1, ?) ON CONFLICT (reason, detail) DO UPDATE SET count = count + 1"""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
@@ -152,16 +153,17 @@ class Ledger:
     # held back -----------------------------------------------------------------------------------------------
 
     def hold(self, url: str, reason: str, detail: str, now: datetime) -> None:
-        """Count a URL that is not fetched. Each URL counts once; beyond HELD_CAP URLs only those without a row are lost to the count."""
+        """Count a URL that is not fetched. Each counts once; beyond HELD_CAP URLs each time that it is named, and without its name."""
         if (url, reason) in self._held:
             return
         if len(self._held) > HELD_CAP // 4:
             self._held.clear()
         self._held.add((url, reason))
         if self._held_count < HELD_CAP:
-            self._held_count += self.db.execute(
-                "INSERT OR IGNORE INTO held VALUES (?, ?, ?, ?)", (url, reason, detail, to_us(now))
-            ).rowcount
+            values = (url, reason, detail, to_us(now))
+            self._held_count += self.db.execute("INSERT OR IGNORE INTO held VALUES (?, ?, ?, ?)", values).rowcount
+        elif self.db.execute("SELECT 1 FROM held WHERE url = ?", (url,)).fetchone() is None:
+            self.db.execute(_COUNT_BEYOND, (reason, detail, to_us(now)))
 
     def rendered(self, url: str, error: str | None, now: datetime) -> None:
         """Note that a page which wants a browser was not rendered, and why; None that it was."""
@@ -178,9 +180,13 @@ class Ledger:
         groups = self.db.execute(
             f"SELECT reason, detail, count(*), min(first_us) FROM held WHERE {_STILL_HELD} GROUP BY reason, detail ORDER BY reason, detail"
         ).fetchall()
+        beyond = [
+            (reason, f"beyond {HELD_CAP} URLs, times named: {detail}", count, first_us)
+            for reason, detail, count, first_us in self.db.execute("SELECT * FROM held_beyond")
+        ]
         return [
             {"reason": reason, "detail": detail, "count": count, "samples": self._samples(reason, detail), "first_seen": from_us(first_us)}
-            for reason, detail, count, first_us in groups
+            for reason, detail, count, first_us in groups + beyond
         ]
 
     def _samples(self, reason: str, detail: str) -> list[str]:

@@ -79,6 +79,13 @@ CREATE TABLE IF NOT EXISTS held (
     detail TEXT NOT NULL,
     first_us INTEGER NOT NULL
 ) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS held_beyond (
+    reason TEXT NOT NULL,
+    detail TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    first_us INTEGER NOT NULL,
+    PRIMARY KEY (reason, detail)
+) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS trap_samples (family TEXT NOT NULL, url TEXT NOT NULL, PRIMARY KEY (family, url)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS mazes (
     family TEXT PRIMARY KEY,

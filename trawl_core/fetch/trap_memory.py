@@ -68,11 +68,11 @@ class TrapMemory:
         self._db.execute("DELETE FROM mazes WHERE family = ?", (family,))
 
     def recall(self, lake: Lake, partition: Partition, rules: Traps, now: datetime) -> None:
-        """Take over the mazes of the newest night before this one; once a night."""
+        """Take over the mazes of the newest night, which is this one where its state file was lost; once a night."""
         if self._state.number(_RECALLED):
             return
         self._state.set_number(_RECALLED, 1)
-        nights = tables.dates_of(lake, "frontier_log", partition.domain, before=partition.crawl_date)
+        nights = tables.dates_of(lake, "frontier_log", partition.domain, upto=partition.crawl_date)
         if not nights:
             return
         log = tables.read(lake, "frontier_log", Partition(nights[-1], partition.domain), ["reason", "detail", "first_seen"])

@@ -67,6 +67,14 @@ def test_the_next_nights_know_it(maze, run_crawl) -> None:
     assert _lost(maze) == 0
 
 
+def test_it_is_known_although_the_state_file_was_lost(maze, run_crawl, tmp_path) -> None:
+    run_crawl(maze, settings=SETTINGS)
+    for file in (tmp_path / "work").rglob("*.sqlite*"):
+        file.unlink()
+    run_crawl(maze, settings=SETTINGS, refetch=True)
+    assert _lost(maze) == SAMPLE
+
+
 def test_it_is_looked_at_again_with_a_tenth_of_its_sample(maze, run_crawl) -> None:
     first = _maze_rows(run_crawl(maze, settings=SETTINGS), maze)[0]["first_seen"]
     maze.asked.clear()
