@@ -16,7 +16,8 @@ from trawl_core.fetch.recovery import recover
 from trawl_core.lake import Lake, Partition
 from trawl_core.lake.beside import sweep
 from trawl_core.search.verify import index_problems
-from trawl_core.warc.show import find_captures, show_body, show_headers, show_text
+from trawl_core.warc.reader import payload_of_capture
+from trawl_core.warc.show import decoded_body, find_captures, show_headers, show_rendered, show_text
 from trawl_core.warc.verify import Problem
 from trawl_core.warc.verify import verify as find_problems
 from trawl_core.warc.verify_imported import known_faults
@@ -27,6 +28,7 @@ from trawl_core.warc.verify_imported import known_faults
 @date_option("Its captures of that crawl date; the newest of all dates by default.")
 @click.option("--headers", "what", flag_value="headers", help="The HTTP head as it was sent.")
 @click.option("--body", "what", flag_value="body", help="The body, content coding removed.")
+@click.option("--rendered", "what", flag_value="rendered", help="The DOM that a browser made of it.")
 @click.option("--text", "what", flag_value="text", help="The extracted main text.")
 @click.option("--history", "what", flag_value="history", default=True, help="Each capture, newest first (the default).")
 @json_option
@@ -50,7 +52,9 @@ def show(ctx: click.Context, url: str, crawl_date: date | None, what: str, as_js
     if what == "headers":
         click.echo(show_headers(lake, archived).rstrip())
     elif what == "body":
-        sys.stdout.buffer.write(show_body(lake, archived))
+        _body(lake, archived)
+    elif what == "rendered":
+        _rendered(ctx, lake, rows, url)
     elif text := next((text for row in rows if (text := show_text(lake, row))), None):
         click.echo(text)
     else:
@@ -58,6 +62,30 @@ def show(ctx: click.Context, url: str, crawl_date: date | None, what: str, as_js
             f"trawl: no text was extracted from {url}; `trawl sql` tells why: select extract_status, extract_error from pages.", err=True
         )
         ctx.exit(1)
+
+
+def _body(lake: Lake, row: dict) -> None:
+    """The body alone on standard output; what should be known of it on standard error."""
+    document, fault = decoded_body(payload_of_capture(lake, row))
+    click.get_binary_stream("stdout").write(document)
+    when, status = f"{row['fetch_time']:%Y-%m-%d %H:%M:%S}", row["fetch_status"]
+    if status not in (200, 304, None):
+        leads = f" that leads to {row['fetch_redirect']}" if row["fetch_redirect"] else ""
+        click.echo(f"trawl: this is the body of an answer {status}{leads}, of {when}; --date takes that of another crawl date.", err=True)
+    if row["content_truncated"]:
+        click.echo(f"trawl: this answer of {when} is not whole ({row['content_truncated']}): {row['error']}", err=True)
+    elif fault:
+        click.echo(f"trawl: {fault}", err=True)
+
+
+def _rendered(ctx: click.Context, lake: Lake, rows: list[dict], url: str) -> None:
+    document = next((found for row in rows if (found := show_rendered(lake, row)) is not None), None)
+    if document is None:
+        click.echo(
+            f"trawl: no browser rendered {url}. `browser: when-needed` in sites.yaml lets one do so where scripts build the page.", err=True
+        )
+        ctx.exit(1)
+    click.get_binary_stream("stdout").write(document)
 
 
 def _history(rows: list[dict], as_json: bool) -> None:

@@ -20,7 +20,8 @@ from trawl_core.warc.record import Record
 _COLUMNS = [
     "crawl_date", "domain", "capture_id", "warc_type", "url", "fetch_time", "fetch_status", "fetch_redirect", "outcome",
     "error", "kind", "content_mime_detected", "content_digest", "content_truncated", "payload_bytes", "warc_filename",
-    "warc_record_offset", "warc_record_length", "metadata_offset", "metadata_length", "revisit_profile", "refers_to_id",
+    "warc_record_offset", "warc_record_length", "metadata_offset", "metadata_length", "rendered_offset", "rendered_length",
+    "revisit_profile", "refers_to_id",
     "refers_to_url", "refers_to_date", "refers_to_warc_filename", "refers_to_warc_offset", "refers_to_warc_length",
 ]  # fmt: skip
 MAX_DECODED_BYTES = 256 * 2**20
@@ -53,11 +54,17 @@ def _captures_in(lake: Lake, partitions: Iterable[Partition], url: str) -> list[
 
 
 def show_headers(lake: Lake, row: Mapping[str, Any]) -> str:
-    """The HTTP head that this capture received, as sent; that of a 304 lies in its metadata record. Raises WarcError."""
+    """The HTTP head that this capture received, as sent; that of a 304 lies in its metadata record.
+
+    Raises WarcError when nothing was archived, or a record that has no such head.
+    """
     if row["warc_type"] is None:
         raise WarcError(f"showing the head of the capture {row['capture_id']}: nothing was archived ({row['outcome']}: {row['error']}).")
     if row["revisit_profile"] != NOT_MODIFIED:
-        return read_payload(lake, row["warc_filename"], row["warc_record_offset"], row["warc_record_length"]).head.decode("latin-1")
+        record = read_payload(lake, row["warc_filename"], row["warc_record_offset"], row["warc_record_length"])
+        if not record.head:
+            raise WarcError(f"showing the head of the capture {row['capture_id']}: its {record.warc_type} record came without one.")
+        return record.head.decode("latin-1")
     metadata = read_payload(lake, row["warc_filename"], row["metadata_offset"], row["metadata_length"])
     head = dict(parse_headers(b"\n" + metadata.block)).get("not-modified-head", "")
     return unescape_line(head).decode("latin-1")
@@ -83,6 +90,13 @@ def decoded_body(record: Record, max_decoded_bytes: int = MAX_DECODED_BYTES) -> 
     if reason == CUT:
         return document, f"The {coding} coding of the body is cut off or damaged: these are the bytes before that."
     return document, f"Content-Encoding says {coding} ({reason}): these are the bytes of the body as they came."
+
+
+def show_rendered(lake: Lake, row: Mapping[str, Any]) -> bytes | None:
+    """The DOM (HTML in UTF-8) that a browser made of this capture; None when none did. Raises WarcError."""
+    if row["rendered_offset"] is None:
+        return None
+    return read_payload(lake, row["warc_filename"], row["rendered_offset"], row["rendered_length"]).block
 
 
 def show_text(lake: Lake, row: Mapping[str, Any]) -> str | None:

@@ -17,7 +17,7 @@ import pyarrow.dataset as pads
 from trawl_core.errors import TrawlError
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.warc.reader import payload_of_capture, read_payload
-from trawl_core.warc.show import MAX_DECODED_BYTES, decoded_body
+from trawl_core.warc.show import MAX_DECODED_BYTES, decoded_body, show_rendered
 
 _COLUMNS = [
     "crawl_date", "domain", "capture_id", "warc_type", "outcome", "error", "warc_filename", "warc_record_offset", "warc_record_length",
@@ -77,13 +77,12 @@ class _Archive:
         return None if row["warc_type"] is None else self._decoded(row)[0]
 
     def block(self, row: _Row) -> bytes | None:
-        return None if row["warc_type"] is None else self._block_at(row, "warc_record")
+        if row["warc_type"] is None:
+            return None
+        return read_payload(self._lake, row["warc_filename"], row["warc_record_offset"], row["warc_record_length"]).block
 
     def rendered(self, row: _Row) -> bytes | None:
-        return None if row["rendered_offset"] is None else self._block_at(row, "rendered")
-
-    def _block_at(self, row: _Row, place: str) -> bytes:
-        return read_payload(self._lake, row["warc_filename"], row[f"{place}_offset"], row[f"{place}_length"]).block
+        return show_rendered(self._lake, row)
 
     def _decoded(self, row: _Row) -> tuple[bytes, str | None]:
         return decoded_body(payload_of_capture(self._lake, row), self._max_decoded_bytes)
