@@ -75,6 +75,15 @@ def test_a_changed_file_is_found(lake, imported):
     assert found.startswith(f"{imported.name}: the file is not what was imported: its sha256 was {imported.stored_sha256}, it is ")
 
 
+def test_without_its_whole_files_the_records_are_held_to_their_rows_all_the_same(lake, imported):
+    path = lake.local_path(imported.name)
+    data = path.read_bytes()
+    path.write_bytes(data[:-1])
+    assert verify(lake, whole_imports=False) == []
+    path.write_bytes(data[:40] + b"x" + data[41:])
+    assert verify(lake, whole_imports=False) != []
+
+
 def test_a_lost_file_is_found(lake, imported):
     lake.delete(imported.name)
     found = lines(lake)

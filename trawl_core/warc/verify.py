@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from trawl_core.errors import LakeError, WarcError
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.warc import format as warc
-from trawl_core.warc.imported import is_imported
+from trawl_core.warc.imported import FOLDER, is_imported
 from trawl_core.warc.known import KnownRecords, Place, place_of
 from trawl_core.warc.scan import Pairs, Scan, Seen, Stretch, scan_record
 from trawl_core.warc.stretches import Scans, stretches_of
@@ -90,10 +90,11 @@ def verify(
         readers = len(os.sched_getaffinity(0)) if lake.is_local and total > _WORTH_PROCESSES_BYTES else 1
     if progress:
         progress(0, total)
+    has_imports = bool(lake.files(FOLDER))
     ours = (
         stretch
         for partition, entries in files.items()
-        for stretch in stretches_of(lake, partition, entries, stretch_bytes, with_imported=bool(imported))
+        for stretch in stretches_of(lake, partition, entries, stretch_bytes, with_imported=has_imports)
     )
     stretches = chain(ours, imported_stretches(lake, imported))
     scans = Scans(lake, stretches, readers, lambda done: progress(done, total) if progress else None)
