@@ -85,7 +85,7 @@ def test_many_faults_are_shown_in_part(capsys: pytest.CaptureFixture[str], files
     assert run(["import-warc", "bad.warc"]) == 1
     told = _told(capsys)
     assert told.count("the block digest is") == 20
-    (name,) = re.findall(r"and 10 more; (warc/imported/\w+/import\.json) in the lake has them", told)
+    (name,) = re.findall(r"and 10 more; (warc/imported/\w+/import\.json) in the lake has the first 1,000", told)
     assert len(json.loads((files / "home" / "lake" / name).read_text())["faults"]) == 30
 
 

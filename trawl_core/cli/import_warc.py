@@ -22,7 +22,7 @@ from trawl_core.sites import SitesConfig, check_domain_or_explain, load_sites
 from trawl_core.sites_edit import add_site
 from trawl_core.urls.normalize import origin_of
 from trawl_core.warc.imported import MANIFEST, folder_of
-from trawl_core.warc.importing import MAX_NEW_DOMAINS, ImportRequest, Outcome, import_warcs
+from trawl_core.warc.importing import MAX_FAULTS, MAX_NEW_DOMAINS, ImportRequest, Outcome, import_warcs
 
 SHOWN_FAULTS = 20
 SHOWN_NIGHTS = 3
@@ -111,8 +111,8 @@ def _report(outcome: Outcome) -> Iterable[str]:
         yield f"{outcome.source}: {_count(count, 'record')} {reason}: no capture."
     for offset, fault in imported.faults[:SHOWN_FAULTS]:
         yield f"{outcome.source}: at byte {offset}: {fault}"
-    if (more := len(imported.faults) - SHOWN_FAULTS) > 0:
-        yield f"{outcome.source}: and {more} more; {folder_of(imported.sha256)}/{MANIFEST} in the lake has them."
+    if (more := imported.fault_count - SHOWN_FAULTS) > 0:
+        yield f"{outcome.source}: and {more:,} more; {folder_of(imported.sha256)}/{MANIFEST} in the lake has the first {MAX_FAULTS:,}."
     if outcome.unresolved:
         yield (
             f"{_count(outcome.unresolved, 'revisit')} of these domains refer to records that are not archived here; "

@@ -116,7 +116,7 @@ def _members_from(file: BinaryIO, offset: int) -> Iterator[Piece | Break]:
                     consumed += len(buffered)
                     if not buffered:
                         yield Break(start, f"the file ends after {consumed} bytes of a gzip member")
-                        return None
+                        return _next_member(file, start + 1)  # damage can hide the end of a member
         except igzip_lib.IsalError as error:
             # ISA-L gives nothing of the call that met the damage; zlib gives every byte before it.
             yield from _before_the_damage(file, start, emitted, begins)

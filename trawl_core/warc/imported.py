@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from datetime import date
 from typing import Any
 
@@ -28,7 +28,7 @@ class ImportedFile:
 
     `form` is `as it is`, or `rewritten`: one gzip member a record, the bytes of each record kept. `sha256` is that of the file that was
     given, `stored_sha256` that of `name`. `crawl_date` is what every record was filed under, None for its own day; `only` the domains
-    asked for, None for all. `faults` are (offset in the file that was given, what is wrong there).
+    asked for, None for all. `faults` are (offset in the file that was given, what is wrong there), the first of `fault_count`.
     """
 
     source: str
@@ -43,7 +43,8 @@ class ImportedFile:
     records: Mapping[str, int]
     passed_over: Mapping[str, int]
     partitions: tuple[tuple[str, str], ...]
-    faults: tuple[tuple[int, str], ...] = field(default=())
+    faults: tuple[tuple[int, str], ...] = ()
+    fault_count: int = 0
 
 
 def is_imported(name: str | None) -> bool:

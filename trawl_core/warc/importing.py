@@ -32,7 +32,7 @@ from trawl_core.warc.imported import ImportedFile, folder_of, is_imported, read_
 from trawl_core.warc.refers import resolve_revisits
 
 AS_IT_IS, REWRITTEN = "as it is", "rewritten"
-MAX_FAULTS = 10_000
+MAX_FAULTS = 1_000
 MAX_NEW_DOMAINS = 500
 _BLOCK = 1 << 20
 _ROWS = 5_000
@@ -293,6 +293,7 @@ class _Import:
             passed_over=dict(sorted(reading.passed_over.items())),
             partitions=tuple(sorted(partitions)),
             faults=tuple(sorted(faults)[:MAX_FAULTS]),
+            fault_count=len(faults),
         )
 
     def _check_number(self, domains: dict[str, int]) -> None:

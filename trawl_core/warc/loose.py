@@ -48,6 +48,9 @@ def parse_loose(data: bytes, filename: str = "", offset: int = 0, length: int = 
     start = head_end.end()
     record = Record(filename, offset, length, _fields(data[:start]), b"")
     faults = _field_faults(record)
+    if record.warc_type == "response" and not record.field("Content-Type") and data.startswith(b"HTTP/", start):
+        record = replace(record, fields=(*record.fields, ("Content-Type", warc.HTTP_RESPONSE)))
+        faults.append("Content-Type is missing; the block is an HTTP response")
     size = declared_length(data[:start])
     stated = record.field("Content-Length")
     if size is None:
