@@ -93,8 +93,11 @@ def _peers() -> Path:
     if not stamp.exists() or stamp.read_text() != "\n".join(PEERS):
         print("installing the peers …", file=sys.stderr, flush=True)
         shutil.rmtree(venv, ignore_errors=True)
-        subprocess.run([sys.executable, "-m", "venv", venv], check=True)
-        subprocess.run([venv / "bin" / "python", "-m", "pip", "install", "--quiet", *PEERS], check=True)
+        try:
+            subprocess.run([sys.executable, "-m", "venv", venv], check=True)
+            subprocess.run([venv / "bin" / "python", "-m", "pip", "install", "--quiet", *PEERS], check=True)
+        except subprocess.CalledProcessError:
+            raise SystemExit(f"bench.replay could not install {', '.join(PEERS)} into {venv}; what pip said stands above.") from None
         stamp.write_text("\n".join(PEERS))
     return venv / "bin"
 
