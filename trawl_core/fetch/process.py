@@ -22,7 +22,7 @@ PARENT_LOOK_S = 2.0
 
 @dataclass(frozen=True)
 class Unfit:
-    """Why this process could not begin."""
+    """Why this process does nothing more."""
 
     reason: str
 
@@ -38,14 +38,14 @@ def main(handle: int) -> None:
         try:
             assignment: Assignment = pickle.loads(packed)
         except (ImportError, AttributeError, pickle.UnpicklingError, TypeError) as error:
-            connection.send(Unfit(f"{type(error).__name__}: {error}"))
+            connection.send(Unfit(f"its process could not begin: {type(error).__name__}: {error}"))
             return
         stop = threading.Event()
         threading.Thread(target=_listen, args=(connection, stop, parent), name="trawl-parent", daemon=True).start()
         try:
             run_here(assignment, stop=stop, on_progress=connection.send, on_outcome=connection.send)
         except TrawlError as error:
-            connection.send(Unfit(str(error)))
+            connection.send(Unfit(f"its process gave up: {error}"))
 
 
 def _listen(connection: Connection, stop: threading.Event, parent: int) -> None:

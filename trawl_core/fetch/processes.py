@@ -134,7 +134,7 @@ class _Crew:
             status = crawler.process.wait()
         self._progress.ended(crawler)
         if crawler.unfit is not None:
-            self._fail(crawler.left, f"its process could not begin: {crawler.unfit.rstrip('.')}")
+            self._fail(crawler.left, crawler.unfit.rstrip("."))
         else:
             why = "; was it out of memory?" if status == -9 else ""
             self._fail(crawler.left, f"the process that crawled {_names(crawler.left)} died ({describe_status(status)}{why})")

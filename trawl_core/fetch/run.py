@@ -51,15 +51,20 @@ def run_here(
 ) -> dict[Partition, CrawlOutcome]:
     """Crawl the domains of the assignment in this process; a domain's failure is in its outcome.
 
-    `stop`, when set, ends the nights with what they have; so does SIGINT or SIGTERM. Raises LakeError and its kin
-    when the work folder can't be used at all.
+    `stop`, when set, ends the nights with what they have; so does SIGINT or SIGTERM.
     """
     jobs, clock, config = assignment.jobs, assignment.clock, assignment.config
     resolver = assignment.resolver or DnsResolver.of_machine(clock)
     # Over all sites, so that every process counts the same slots of an address.
     widest = max(site.host_concurrency for site in (*config.sites, *(job.site for job in jobs)))
     with ExitStack() as used:
-        addresses = used.enter_context(closing(AddressSlots(assignment.work, widest, clock)))
+        try:
+            addresses = used.enter_context(closing(AddressSlots(assignment.work, widest, clock)))
+        except TrawlError as error:
+            outcomes = {job.partition: CrawlOutcome(job.partition, None, error) for job in jobs}
+            for outcome in outcomes.values():
+                on_outcome(outcome)
+            return outcomes
         client = used.enter_context(closing(HttpClient(user_agent=config.user_agent, clock=clock, resolver=resolver)))
         browser = None
         if any(job.site.browser != "off" for job in jobs):

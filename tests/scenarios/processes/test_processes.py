@@ -204,6 +204,15 @@ def test_a_machine_that_starts_no_process_is_named(sites, run_crawl, monkeypatch
         assert site.asked == []
 
 
+def test_a_work_folder_that_can_not_be_used_fails_every_domain(sites, run_crawl, tmp_path) -> None:
+    (tmp_path / "work").mkdir()
+    (tmp_path / "work" / "addresses.lock").mkdir()
+    run = run_crawl(*sites[:2])
+    for site in sites[:2]:
+        assert str(run.outcome(site.host).error).startswith("preparing to share addresses among processes in ")
+        assert site.asked == []
+
+
 # Where the workers can import it too.
 _NAMES = """
 from dataclasses import dataclass
