@@ -328,6 +328,13 @@ def test_rows_of_pages_that_are_not_there_are_found(sound):
     assert problems_of(first) == ["fingerprints 2026-11-29 docs.example.org unknown: its capture_id is not in pages"]
 
 
+def test_an_empty_file_is_found(sound):
+    first, _ = sound
+    name = f"{first.lake.warc_folder(first.partition)}/trawl-empty.warc.gz"
+    first.lake.local_path(name).write_bytes(b"")
+    assert problems_of(first) == [f"{name} at byte 0: the file is empty"]
+
+
 def test_a_file_that_was_left_open_is_found(sound, make):
     first, _ = sound
     first.writer = first.new_writer()

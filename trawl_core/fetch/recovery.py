@@ -111,6 +111,8 @@ def recover_partition(lake: Lake, work: Path, partition: Partition) -> str:
     try:
         ledger = Ledger(state)
         repaired = repair_partition(lake, partition, work, ledger.durable_ends())
+        # The lake may have rows that this state never saw: those made anew from records.
+        ledger.take_over(tables.read(lake, "captures", partition))
         committed = ledger.commit_captures(lake, partition)
     finally:
         state.close()

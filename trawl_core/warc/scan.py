@@ -106,6 +106,8 @@ def scan(lake: Lake, stretch: Stretch) -> Scan:
                 found.faults += [(record.offset, fault) for fault in faults_of(record)]
                 _note(record, found)
                 _pair(record, pairs, found)
+            if stretch.start == 0 and found.end == 0:
+                found.faults.append((0, "the file is empty"))
     except (LakeError, OSError) as error:
         found.faults.append((found.end, str(error)))
     except MemoryError:

@@ -6,6 +6,7 @@ import json
 import random
 import sqlite3
 from contextlib import closing
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
@@ -94,6 +95,19 @@ def test_records_outlast_the_crawl_state(running, tmp_path, home, by) -> None:
     asked = running.site.asked
     assert not running.run(tmp_path)
     assert running.site.asked == asked
+    assert verify(lake) == []
+
+
+def test_repair_keeps_rows_that_the_crawl_state_does_not_know(running, tmp_path, home) -> None:
+    lake = Lake(home / "lake")
+    assert running.run(tmp_path, at_request=PAGES - 5)
+    (partition,) = unfinished(lake, home / "work")
+    row = {"capture_id": "of another", "url": "http://127.0.0.9/", "fetch_time": datetime.now(UTC), "outcome": "timeout"}
+    tables.commit(lake, "captures", partition, [row])
+    list(recover(lake, home / "work"))
+    ids = tables.read(lake, "captures", partition)["capture_id"].to_pylist()
+    assert len(ids) > 64
+    assert "of another" in ids
     assert verify(lake) == []
 
 
