@@ -22,6 +22,8 @@ from itertools import islice
 from trawl_core.fetch.state import NightState
 
 WAITING, LEASED, DELAYED, DONE, KNOWN, LEFT, EVICTED, HELD = range(8)
+# The name under which the state file keeps the night's cap.
+FRONTIER_CAP = "frontier_cap"
 LEASE_S = 900.0
 REMEMBERED = 200_000
 EVICT_SHARE = 0.05

@@ -8,25 +8,24 @@ ledger:   never entered, or denied when their turn came → scope, robots, nofol
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any
 
-from trawl_core.fetch.frontier import DELAYED, EVICTED, HELD, KNOWN, LEFT, WAITING
-from trawl_core.fetch.ledger import SAMPLES
-from trawl_core.fetch.night import Night
+from trawl_core.fetch.frontier import DELAYED, EVICTED, HELD, KNOWN, LEFT, WAITING, Frontier
+from trawl_core.fetch.ledger import SAMPLES, Ledger
 
 # By outcome: the reason for what was left for another night.
 _LEFT_FOR = {"robots_unavailable": "robots", "put_off": "put_off"}
 
 
-def frontier_log(night: Night, ended_by: str, now: datetime) -> list[dict[str, Any]]:
-    """One row for each reason and detail; `ended_by` is the exhausted budget or what else ended the night before its work was done."""
-    frontier, budget = night.frontier, night.site.budget
+def frontier_log(frontier: Frontier, ledger: Ledger, mazes: Mapping[str, datetime], ended_by: str, now: datetime) -> list[dict[str, Any]]:
+    """One row for each reason and detail. `mazes` are those known, as `detail` has them, and since when; `ended_by` is the exhausted
+    budget or what else ended the night before its work was done."""
     rows = [
         _row("budget", ended_by, now, *frontier.sample(WAITING)),
         _row("budget", ended_by, now, *frontier.sample(DELAYED)),
-        _row("evicted", f"frontier {budget.frontier}", now, *frontier.sample(EVICTED)),
+        _row("evicted", f"frontier {frontier.cap}", now, *frontier.sample(EVICTED)),
         _row("not_due", "in the history, not in the plan of tonight", now, *frontier.sample(KNOWN)),
         _row("network", "blocked_address", now, *frontier.failed("blocked_address")),
     ]
@@ -34,9 +33,8 @@ def frontier_log(night: Night, ended_by: str, now: datetime) -> list[dict[str, A
         _row(_LEFT_FOR.get(outcome, "attempts"), f"{outcome}, left for another night", now, count, samples)
         for outcome, count, samples in frontier.left(LEFT)
     ]
-    mazes = night.mazes()
     rows += [_row("trap", maze, mazes.get(maze, now), count, samples) for maze, count, samples in frontier.left(HELD)]
-    told = _added_up([*night.ledger.held(), *(row for row in rows if row["count"])])
+    told = _added_up([*ledger.held(), *(row for row in rows if row["count"])])
     # A maze that nothing led into tonight is one still: the next night takes it over from here.
     named = {row["detail"] for row in told if row["reason"] == "trap"}
     return told + [_row("trap", maze, since, 0, []) for maze, since in mazes.items() if maze not in named]

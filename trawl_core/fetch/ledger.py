@@ -73,6 +73,11 @@ class Ledger:
     def count(self) -> int:
         return self.db.execute("SELECT count(*) FROM captures").fetchone()[0]
 
+    def last_moment(self) -> datetime | None:
+        """When the last capture was made; None when there is none."""
+        (last_us,) = self.db.execute("SELECT max(fetch_us) FROM captures").fetchone()
+        return None if last_us is None else from_us(last_us)
+
     def take_over(self, captures: pa.Table) -> None:
         """Rows committed to the lake before: the state file is new, or they came by another way (an import)."""
         for batch in captures.to_batches(max_chunksize=tables.ROW_GROUP_ROWS):

@@ -12,8 +12,11 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from trawl_core.errors import LakeError, LockedError, TrawlError, WarcError
+from trawl_core.fetch.frontier import FRONTIER_CAP, Frontier
+from trawl_core.fetch.frontier_log import frontier_log
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.state import NightState, state_file
+from trawl_core.fetch.trap_memory import TrapMemory
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.warc.format import OPEN_SUFFIX
 from trawl_core.warc.openfile import open_folder
@@ -114,6 +117,10 @@ def recover_partition(lake: Lake, work: Path, partition: Partition) -> str:
         # The lake may have rows that this state never saw: those made anew from records.
         ledger.take_over(tables.read(lake, "captures", partition))
         committed = ledger.commit_captures(lake, partition)
+        if (ended := ledger.last_moment()) is not None:
+            frontier = Frontier(state, int(state.number(FRONTIER_CAP)))
+            log = frontier_log(frontier, ledger, TrapMemory(state).mazes(), "the run was broken off", ended)
+            tables.commit(lake, "frontier_log", partition, log)
     finally:
         state.close()
     return f"{where}: sealed {len(repaired)} file(s), {committed.rows} captures committed; `trawl crawl` goes on from there."

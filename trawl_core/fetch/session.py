@@ -11,7 +11,7 @@ from typing import Any
 from trawl_core.clock import Clock
 from trawl_core.errors import FetchError, TrawlError, explain_os_error
 from trawl_core.fetch.asking import RobotsAsking
-from trawl_core.fetch.frontier import Frontier
+from trawl_core.fetch.frontier import FRONTIER_CAP, Frontier
 from trawl_core.fetch.frontier_log import frontier_log
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.night import Night
@@ -101,6 +101,7 @@ class Session:
             held.callback(self.state.close)
             ledger = Ledger(self.state)
             frontier = Frontier(self.state, site.budget.frontier)
+            self.state.set_number(FRONTIER_CAP, site.budget.frontier)
             self.repaired = repair_partition(lake, partition, work, ledger.durable_ends())
             take_over_captures(lake, partition, ledger, frontier)
             # The links of what was archived went with the state: only asking again finds them, and stores no body twice.
@@ -189,8 +190,9 @@ class Session:
         return Committed(name, tables.count(self._lake, table, self.job.partition) or 0, self._lake.size(name) or 0)
 
     def _frontier_log(self) -> list[dict[str, Any]]:
-        over = self.night.spending.over()
-        return frontier_log(self.night, over or "stopped by a person", self._clock.now())
+        night = self.night
+        ended_by = night.spending.over() or "stopped by a person"
+        return frontier_log(night.frontier, night.ledger, night.mazes(), ended_by, self._clock.now())
 
     def _facts(self) -> dict[str, Any]:
         spending, night = self.night.spending, self.night

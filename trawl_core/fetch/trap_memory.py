@@ -15,7 +15,7 @@ from trawl_core.fetch.state import NightState
 from trawl_core.lake import Lake, tables
 from trawl_core.lake.layout import Partition
 from trawl_core.sites import Traps
-from trawl_core.urls.mazes import Run, mazes_in_log
+from trawl_core.urls.mazes import MAZE, Run, mazes_in_log
 from trawl_core.urls.traps import recheck_size
 
 _COUNTED = "families_counted"
@@ -58,6 +58,10 @@ class TrapMemory:
             family: Run(frozenset(signatures.split()), length, None if since is None else from_us(since))
             for family, signatures, length, since in rows
         }
+
+    def mazes(self) -> dict[str, datetime]:
+        """As `frontier_log.detail` has them, and since when."""
+        return {MAZE + family: run.since for family, run in self.runs().items() if run.since is not None}
 
     def keep(self, family: str, run: Run) -> None:
         since = None if run.since is None else to_us(run.since)

@@ -104,6 +104,8 @@ def test_without_a_browser_each_page_says_so(serve, run_crawl, monkeypatch):
     assert "it was not rendered: " in home["error"]
     (reason,) = run.outcome(site.host).result.facts["not_rendered"]
     assert "trawl[browser]" in reason or "TRAWL_CHROMIUM" in reason
+    (row,) = run.table("frontier_log", site.host).to_dicts()
+    assert (row["reason"], row["detail"], row["count"], row["samples"]) == ("browser", reason, 1, [f"{site.root}/"])
 
 
 def test_off_is_the_default(serve, run_crawl):

@@ -142,4 +142,8 @@ def test_the_next_night_makes_the_killed_one_whole(tree, kill_after, run_crawl, 
     nights = [partition for partition in tomorrow.lake.partitions("captures") if partition.domain == tree.host]
     assert len(nights) == 2
     assert tables.count(tomorrow.lake, "captures", nights[0]) >= BATCH
+    (left,) = tables.read(tomorrow.lake, "frontier_log", nights[0]).to_pylist()
+    assert (left["reason"], left["detail"]) == ("budget", "the run was broken off")
+    fetched = set(tables.read(tomorrow.lake, "captures", nights[0], ["url"])["url"].to_pylist())
+    assert 1 <= left["count"] <= len(tree.routes) - len(fetched & {tree.root + path for path in tree.routes})
     assert verify(tomorrow.lake) == []
