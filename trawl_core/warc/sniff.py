@@ -105,7 +105,7 @@ def _decode_head(head: bytes) -> str | None:
     if sample[:2] in (b"<\x00", b"\x00<"):
         return head.decode("utf-16-le" if sample[:1] == b"<" else "utf-16-be", "replace")
     # Markup with a stray control character is markup to browsers.
-    return None if _BINARY.search(sample) and not _MARKUP_START.match(sample) else head.decode("latin-1")
+    return head.decode("latin-1") if _MARKUP_START.match(sample) or not _BINARY.search(sample) else None
 
 
 def _markup_type(text: str, named: str | None) -> str | None:
