@@ -266,6 +266,39 @@ def test_asked_for_a_domain_the_others_can_follow_later(home):
     assert len(home.lake.files("warc/imported", ".warc.gz")) == 1
 
 
+def test_a_record_without_a_date_can_be_given_one(home):
+    outcome = home.take(response(when="never"), "dateless.warc", crawl_date=DAY)
+    assert home.row()["fetch_time"] == datetime(2020, 1, 2, tzinfo=UTC)
+    assert [text for _, text in outcome.imported.faults] == [
+        f"the response of {URL}: WARC-Date 'never' is no date; the beginning of --date is taken"
+    ]
+
+
+def test_a_file_is_never_replaced_by_what_another_version_makes_of_it(home, monkeypatch):
+    data = gzip.compress(response() + response("http://other.example.org/"))
+    first = home.take(data, only=frozenset(["docs.example.org"]))
+    monkeypatch.setattr("trawl_core.warc.import_reading._LEVEL", 0)
+    second = home.take(data)
+    assert (first.imported.form, second.new, second.known) == (REWRITTEN, 1, 1)
+    assert first.imported.name != second.imported.name
+    for row in home.rows():
+        assert payload_of_capture(home.lake, row).payload == HTML
+    assert home.verified() == []
+
+
+@pytest.mark.parametrize("first", [frozenset(["docs.example.org"]), frozenset(["other.example.org"])])
+def test_a_proven_record_that_is_cut_makes_no_difference_to_the_place_of_the_others(home, first):
+    block = http()
+    last = gzip.compress(rec("response", block, URL, f"WARC-Block-Digest: sha1:{sha1(block)}"), mtime=0)[:-8]
+    data = members(response("http://other.example.org/")) + last
+    for only in (first, None):
+        home.take(data, only=only)
+        for row in home.rows():
+            assert payload_of_capture(home.lake, row).payload == HTML
+    assert len(home.rows()) == 2
+    assert home.verified() == []
+
+
 def test_a_crawl_date_can_be_given_and_not_changed_later(home):
     data = members(response(), response(when="2020-03-04T00:00:00Z"))
     home.take(data, crawl_date=date(2020, 5, 6))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import UTC, date, datetime, time
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -113,7 +113,7 @@ class Reading:
         kind = record.warc_type
         try:
             made = self._row(record, found) if kind in ROWS else None
-            if made is None and found.doubt is not None:
+            if kind not in ROWS and found.doubt is not None:
                 raise NoRow(found.doubt, is_fault=True)
         except NoRow as error:
             self._refuse(record, found, error, faults)
@@ -148,15 +148,20 @@ class Reading:
         """(partition, row, faults); None when its domain was not asked for. Raises NoRow."""
         url = url_of(record)
         domain = self.collections.domain_of(url)
-        if self.only is not None and domain not in self.only:
+        fetched, date_fault = moment_of(record, self._origin, self.now)
+        if fetched is None and self.crawl_date is not None:
+            fetched, date_fault = datetime.combine(self.crawl_date, time.min, UTC), f"{date_fault}; the beginning of --date is taken"
+        if fetched is None:
+            raise NoRow(f"{date_fault}, and nothing else in the file says when it was fetched (--date would)", is_fault=True)
+        if self.only is not None and domain not in self.only and found.doubt is None:
             self.passed_over["of domains that were not asked for"] += 1
             return None
-        fetched, date_fault = moment_of(record, self._origin, self.now)
-        if fetched is None:
-            raise NoRow(f"{date_fault}, and nothing else in the file says when it was fetched", is_fault=True)
         row, faults = row_of(
             record, url, fetched, self._origin, capture_id=capture_id(record, self.sha256, found.offset), doubt=found.doubt
         )
+        if self.only is not None and domain not in self.only:  # what is kept of a file does not depend on what is asked for
+            self.passed_over["of domains that were not asked for"] += 1
+            return None
         if date_fault:
             faults.insert(0, date_fault)
         return Partition(self.crawl_date or fetched.date(), domain), row, faults

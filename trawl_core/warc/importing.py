@@ -229,7 +229,7 @@ class _Import:
 
     def _read(self, file: BinaryIO, is_plain: bool, spool: Spool, rewriting: Rewriting | None) -> Reading:
         reading = Reading(
-            self._earlier.name if self._earlier and self._earlier.name else self._stored_name(".warc" if is_plain else ".warc.gz"),
+            self._stored_name(".warc" if is_plain else ".warc.gz"),
             self._sha256,
             Collections(self._request.sites),
             self._request.crawl_date,
@@ -251,7 +251,9 @@ class _Import:
         spool.pair()
         domains = spool.domains()
         self._check_number(domains)
-        stored_sha256 = self._publish(reading.name, rewriting) if domains else None
+        stored_sha256 = None
+        if domains:
+            reading.name, stored_sha256 = self._publish_as_it_is(reading.name) if rewriting is None else self._publish_rewritten(rewriting)
         outcome = Outcome(self._source, "imported")
         by_domain: dict[str, list[Partition]] = {}
         for partition in spool.partitions():
@@ -309,24 +311,31 @@ class _Import:
             "Nothing was imported from it."
         )
 
-    def _publish(self, name: str, rewriting: Rewriting | None) -> str:
-        """Put the file into the lake; returns its sha256 there."""
-        source = self._path if rewriting is None else rewriting.path
-        if self._request.link and rewriting is None and self._lake.is_local and _is_linked(source, self._lake.local_path(name)):
-            return self._sha256
-        digest = hashlib.sha256()
-
-        def copy(target: BinaryIO) -> None:
-            with source.open("rb") as file:
-                while block := file.read(_BLOCK):
-                    digest.update(block)
-                    target.write(block)
-
-        self._lake.publish(name, copy)
-        if rewriting is None and digest.hexdigest() != self._sha256:
+    def _publish_as_it_is(self, name: str) -> tuple[str, str]:
+        """Put the file into the lake, where it is not there already; returns its name and sha256 there."""
+        earlier = self._earlier
+        if earlier and earlier.name and earlier.form == AS_IT_IS:
+            name = earlier.name
+        if self._lake.size(name) == self._size:
+            return name, self._sha256
+        if self._request.link and self._lake.is_local and _is_linked(self._path, self._lake.local_path(name)):
+            return name, self._sha256
+        if _publish(self._lake, self._path, name) != self._sha256:
             self._lake.delete(name)
             raise LakeError(f"importing {self._source}: the file changed while it was read. Import it again when nothing writes it.")
-        return digest.hexdigest()
+        return name, self._sha256
+
+    def _publish_rewritten(self, rewriting: Rewriting) -> tuple[str, str]:
+        """The same for the new file, named for what it holds: another version may rewrite in other bytes, and rows lead into these."""
+        with rewriting.path.open("rb") as file:
+            sha256 = hashlib.file_digest(file, "sha256").hexdigest()
+        earlier = self._earlier
+        if earlier and earlier.name and earlier.stored_sha256 == sha256:
+            return earlier.name, sha256
+        name = self._stored_name(f"-{sha256[:8]}.warc.gz")
+        if not self._lake.exists(name):
+            _publish(self._lake, rewriting.path, name)
+        return name, sha256
 
     def _merge(self, partition: Partition, reading: Reading, spool: Spool) -> tuple[int, int]:
         """Add the rows to a partition's captures; returns (new, known before). A row that a crawl made is never replaced."""
@@ -336,6 +345,7 @@ class _Import:
         rows: list[dict[str, Any]] = []
         new = known = 0
         for given, row in spool.rows(partition):
+            row["warc_filename"] = reading.name
             other = there.get(row["capture_id"])
             if other is not None and not _is_same(other, row):
                 row["capture_id"] = own_id(self._sha256, given)
@@ -365,6 +375,20 @@ class _Import:
 
 def _is_same(one: dict[str, Any], other: dict[str, Any]) -> bool:
     return all(one[name] == other.get(name) for name in ("url", "fetch_time", "block_digest"))
+
+
+def _publish(lake: Lake, source: Path, name: str) -> str:
+    """Copy a file into the lake; returns the sha256 of what was copied."""
+    digest = hashlib.sha256()
+
+    def copy(target: BinaryIO) -> None:
+        with source.open("rb") as file:
+            while block := file.read(_BLOCK):
+                digest.update(block)
+                target.write(block)
+
+    lake.publish(name, copy)
+    return digest.hexdigest()
 
 
 def _is_linked(source: Path, target: Path) -> bool:
