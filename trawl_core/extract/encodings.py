@@ -7,6 +7,7 @@ means `gbk`); labels that the standard sends to `replacement`, and labels it doe
 from __future__ import annotations
 
 import codecs
+from collections.abc import Callable
 
 from resiliparse.parse.encoding import map_encoding_to_html5
 
@@ -90,8 +91,14 @@ def decode_as(body: bytes, name: str) -> tuple[str, int]:
     try:
         return decoder("strict").decode(body, final=False), 0
     except UnicodeDecodeError:
-        text = decoder("trawl-c1" if name.startswith("windows-") else "replace").decode(body, final=False)
+        text = text_decoder(name)(body)
         return text, text.count("\ufffd")
+
+
+def text_decoder(name: str) -> Callable[[bytes], str]:
+    """Decodes one part of a document after the other; a character that a part cuts comes with the next one."""
+    decoder = codecs.getincrementaldecoder(_CODECS.get(name, name))
+    return decoder("trawl-c1" if name.startswith("windows-") else "replace").decode
 
 
 def _c1_control(error: UnicodeError) -> tuple[str, int]:

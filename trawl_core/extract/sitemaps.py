@@ -6,21 +6,21 @@ Protocol: https://www.sitemaps.org/protocol.html. Broken ones give what can be r
 
 from __future__ import annotations
 
+import codecs
 import re
-from collections.abc import Iterator
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from itertools import chain, islice
 
-from lxml import etree
-
+from trawl_core.extract.sitemap_xml import RawEntry, read_xml_entries
 from trawl_core.urls.normalize import normalize_url
-from trawl_core.warc.payload import decode_content
+from trawl_core.warc.content_coding import Decoded
 
 MAX_ENTRIES = 100_000
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_LAYERS = 3
-_ENDED = re.compile(rb"</[\w:]*(?:urlset|sitemapindex)\s*>", re.IGNORECASE)
+_LONGEST_LINE = 1 << 16
 _YEAR_MONTH = re.compile(r"\d{4}(-\d\d)?$")
 
 
@@ -34,24 +34,40 @@ class SitemapEntry:
 
 
 def parse_sitemap(document: bytes, url: str, max_decoded_bytes: int) -> list[SitemapEntry]:
-    """The entries in document order, each URL once, at most MAX_ENTRIES; empty for what is no sitemap.
+    """The entries of a document in memory, as `read_sitemap` gives them."""
+    return list(read_sitemap([document], url, max_decoded_bytes))
 
-    `document` is the payload with the content coding removed; `url` is where it was fetched.
+
+def read_sitemap(document: Iterable[bytes | memoryview], url: str, max_decoded_bytes: int) -> Iterator[SitemapEntry]:
+    """The entries in document order, each URL once, of the first MAX_ENTRIES; none for what is no sitemap.
+
+    `document` is the payload with the content coding removed, in pieces; `url` is where it was fetched. Memory: a piece
+    and the URLs.
     """
+    start, pieces = _begun(document)
     for _ in range(_GZIP_LAYERS):
-        if not document.startswith(_GZIP_MAGIC):
+        if not start.startswith(_GZIP_MAGIC):
             break
-        document, _ = decode_content(document, "gzip", max_decoded_bytes)
-    start = document[:256].lstrip(b"\xef\xbb\xbf \t\r\n")
-    raw = _xml_entries(document) if start.startswith(b"<") else _text_entries(document)
-    found: dict[str, SitemapEntry] = {}
-    for location, is_sitemap, last_modified in raw:
+        start, pieces = _begun(Decoded(pieces, "gzip", max_decoded_bytes))
+    is_xml = start[:256].lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"<")
+    found: set[str] = set()
+    entries = read_xml_entries(pieces) if is_xml else _text_entries(pieces)
+    for location, is_sitemap, last_modified in islice(entries, MAX_ENTRIES):
         target = normalize_url(location.strip(), url)
         if target is not None and target not in found:
-            found[target] = SitemapEntry(target, is_sitemap, parse_lastmod(last_modified))
-            if len(found) >= MAX_ENTRIES:
-                break
-    return list(found.values())
+            found.add(target)
+            yield SitemapEntry(target, is_sitemap, parse_lastmod(last_modified))
+
+
+def _begun(document: Iterable[bytes | memoryview]) -> tuple[bytes, Iterator[bytes | memoryview]]:
+    """The first 256 bytes or what there is, and all of the document."""
+    pieces = iter(document)
+    start = b""
+    for piece in pieces:
+        start += piece
+        if len(start) >= 256:
+            break
+    return start, chain([start], pieces)
 
 
 def parse_lastmod(text: str | None) -> datetime | None:
@@ -71,35 +87,15 @@ def parse_lastmod(text: str | None) -> datetime | None:
         return None
 
 
-def _text_entries(document: bytes) -> Iterator[tuple[str, bool, str | None]]:
+def _text_entries(document: Iterable[bytes | memoryview]) -> Iterator[RawEntry]:
     """One absolute URL a line; other lines are none."""
-    for line in document.decode("utf-8-sig", "replace").splitlines():
-        if line.strip().lower().startswith(("http://", "https://")):
-            yield line, False, None
-
-
-def _xml_entries(document: bytes) -> Iterator[tuple[str, bool, str | None]]:
-    parser = etree.XMLPullParser(events=("end",), recover=True, huge_tree=True, resolve_entities=False, no_network=True)
-    for start in range(0, len(document), 1 << 16):
-        parser.feed(document[start : start + (1 << 16)])
-        yield from _finished_entries(parser)
-    with suppress(etree.XMLSyntaxError):  # nothing after this point can be read; what came before counts
-        parser.close()
-    rest = list(_finished_entries(parser))
-    # Closing ends the last entry of a cut document wherever it was, perhaps in the middle of its URL.
-    yield from rest if _ENDED.search(document[-200:]) else rest[:-1]
-
-
-def _finished_entries(parser: etree.XMLPullParser) -> Iterator[tuple[str, bool, str | None]]:
-    for _, element in parser.read_events():
-        name = _local_name(element)
-        if name not in ("url", "sitemap"):
-            continue
-        children = {_local_name(child): child.text for child in reversed(element)}
-        if children.get("loc"):
-            yield children["loc"], name == "sitemap", children.get("lastmod")
-        element.clear()
-
-
-def _local_name(element: etree._Element) -> str:
-    return element.tag.rpartition("}")[2].lower() if isinstance(element.tag, str) else ""
+    decoder = codecs.getincrementaldecoder("utf-8-sig")("replace")
+    rest = ""
+    for piece in chain(document, [b""]):
+        lines = (rest + decoder.decode(piece, final=not piece)).splitlines(keepends=True)
+        # The end of the line may be still to come; what is longer than any URL is none, whatever it begins with.
+        rest = lines.pop() if lines and piece else ""
+        rest = rest if len(rest) <= _LONGEST_LINE else "#"
+        for line in lines:
+            if line.strip().lower().startswith(("http://", "https://")):
+                yield line, False, None

@@ -13,17 +13,14 @@ from trawl_core.clock import Clock
 from trawl_core.fetch.origins import Origin, RobotsVisit
 from trawl_core.fetch.politeness import backoff_s, retry_after_s
 from trawl_core.fetch.recording import Recorder
-from trawl_core.fetch.robots import MAX_BYTES, robots_verdict
+from trawl_core.fetch.robots import MAX_KEPT_BYTES, robots_verdict
 from trawl_core.fetch.robots_cache import MAX_REDIRECTS, Robots, RobotsCache
 from trawl_core.urls.normalize import origin_of
 from trawl_core.warc.captures import redirect_target
 from trawl_core.warc.exchange import Exchange
-from trawl_core.warc.payload import decode_content
 
 # How long an origin may ask us to stay away (Retry-After) before the rest of its URLs is put off to another night.
 ORIGIN_WAIT_S = 300.0
-# Of a robots.txt as much is kept as its parser reads, and a little more, so that the parser sees that it was cut.
-MAX_KEPT_BYTES = MAX_BYTES + 1024
 
 
 class RobotsAsking:
@@ -59,7 +56,7 @@ class RobotsAsking:
             return self._failed(origin, exchange)
         body = b""
         if verdict == "parse":
-            body, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), MAX_KEPT_BYTES)
+            body = exchange.document_start(MAX_KEPT_BYTES)
         now = self._clock.now()
         digest = row["content_digest"]
         self._apply(origin, self._cache.put(origin.key, verdict, body, digest, now))

@@ -23,7 +23,6 @@ from trawl_core.fetch.guard import Resolver
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import normalize_url
 from trawl_core.warc.exchange import Exchange
-from trawl_core.warc.payload import decode_content
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser as PlaywrightBrowser
@@ -252,7 +251,7 @@ class _Visit:
             route.abort("blockedbyclient")
 
     def _give_archived(self, route: Route) -> None:
-        document, _ = decode_content(self._exchange.payload, self._exchange.header("Content-Encoding"), self._site.max_decoded_bytes)
+        document = self._exchange.document_start(self._site.max_decoded_bytes)
         headers = {name: value for name, value in self._exchange.headers if name.lower() not in _OF_THE_WIRE}
         route.fulfill(status=self._exchange.status, headers=headers, body=document)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import http.client
 import ssl
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import cache
 
 import certifi
@@ -14,6 +14,7 @@ import urllib3.exceptions
 from trawl_core.clock import Clock
 from trawl_core.errors import FetchError
 from trawl_core.fetch.adapters import Adapters
+from trawl_core.fetch.body import take_body
 from trawl_core.fetch.connection import WireAdapter
 from trawl_core.fetch.guard import Resolver, check_port
 from trawl_core.fetch.head import ResponseHead
@@ -21,18 +22,15 @@ from trawl_core.fetch.resolver import DnsResolver
 from trawl_core.fetch.wire import MAX_HEAD_BYTES, Recording, WireResponse
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import host_and_port
-from trawl_core.warc.exchange import Exchange
-from trawl_core.warc.http_message import dechunk
-from trawl_core.warc.payload import CUT, LENGTH, content_fault, decode_content
+from trawl_core.warc.content_coding import CUT, LENGTH, Piece, content_fault
+from trawl_core.warc.exchange import SHORT_BYTES, Exchange, payload_pieces
+from trawl_core.warc.payload import decode_content
 
 ACCEPT = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 ACCEPT_ENCODING = "gzip, deflate"
 MAX_REDIRECT_BODY_BYTES = 64 * 1024
 
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_BLOCK_BYTES = 256 * 1024
-_SMALL_BYTES = 1024 * 1024
-_TRUNCATED_BY = {"timeout": "time", "connect_error": "disconnect", "truncated": "length"}
 _NO_HEADERS: Mapping[str, str] = {}
 
 
@@ -93,8 +91,8 @@ class HttpClient:
             clock=self._clock,
             started_at=self._clock.now(),
             deadline=deadline,
-            # Chunk headers and trailers may take as much again; who sends more is not sending a document.
-            max_wire_bytes=2 * limit + MAX_HEAD_BYTES,
+            # Room for chunk headers and trailers; who sends more of them is not sending a document.
+            max_wire_bytes=limit + limit // 4 + MAX_HEAD_BYTES,
         )
 
     def _prepare(self, url: str, headers: Mapping[str, str]) -> requests.PreparedRequest:
@@ -120,68 +118,27 @@ class HttpClient:
         response = recording.answer
         if response.status in _REDIRECTS:
             limit = min(limit, MAX_REDIRECT_BODY_BYTES)
-        payload, truncated, problem = _read_payload(response, limit)
-        if response.chunked and truncated not in (None, "length"):
-            # What is left of broken framing is read as the archive's readers will read it.
-            payload, _ = dechunk(bytes(response.reader.received[response.head_start + response.head_length : response.reader.consumed]))
+        truncated, problem = take_body(response, limit)
         reusable = truncated is None and not response.will_close and not response.reader.surplus
         response.close()
         if not reusable:
             adapter.drop(recording.url)
-        return _finished(recording, response, payload, truncated, problem, site.max_decoded_bytes)
+        return _finished(recording, response, truncated, problem, site.max_decoded_bytes)
 
 
-def _read_payload(response: WireResponse, limit: int) -> tuple[bytes | None, str | None, str | None]:
-    """(payload without transfer coding, WARC-Truncated reason, explanation); what came before a fault is kept.
-
-    The payload is None where no transfer coding was: then it is what follows the head.
-    """
-    reader = response.reader
-    chunks = bytearray() if response.chunked else None
-    size = 0
-
-    def payload() -> bytes | None:
-        return None if chunks is None else bytes(chunks)
-
-    try:
-        while response.length != 0 and (block := response.read1(min(_BLOCK_BYTES, limit + 1 - size))):
-            size += len(block)
-            if chunks is not None:
-                chunks += block
-            if size > limit:
-                # The one byte that proved it is not part of what is kept.
-                reader.consumed -= 1
-                if chunks is not None:
-                    del chunks[-1]
-                return payload(), "length", f"the answer is longer than {limit} bytes; the rest was not read."
-    except FetchError as error:
-        return payload(), _TRUNCATED_BY.get(error.outcome, "unspecified"), str(error)
-    except http.client.HTTPException:
-        if reader.at_end:
-            return payload(), "disconnect", "the server closed the connection inside a chunked answer."
-        return payload(), "unspecified", "the answer's chunks are malformed."
-    if response.length:
-        return payload(), "disconnect", f"the server closed the connection {response.length} bytes before the end of its answer."
-    return payload(), None, None
-
-
-def _finished(
-    recording: Recording, response: WireResponse, payload: bytes | None, truncated: str | None, problem: str | None, max_decoded_bytes: int
-) -> Exchange:
+def _finished(recording: Recording, response: WireResponse, truncated: str | None, problem: str | None, max_decoded_bytes: int) -> Exchange:
     fetch_ms = recording.elapsed_ms()
-    head, received = recording.head, response.reader.received
-    response_bytes = bytes(memoryview(received)[response.head_start : response.reader.consumed])
-    interim = bytes(received[: response.head_start])
-    # A long answer stands in memory as few times as possible.
-    received.clear()
-    if payload is None:
-        payload = response_bytes[response.head_length :]
-    document = None
-    if truncated is None and payload:
+    head, response_bytes = recording.head, response.reader.start_anew()
+    payload, document = None, None
+    if len(response_bytes) <= SHORT_BYTES:
+        payload = b"".join(payload_pieces(response_bytes, response.head_length, head.chunked))
+    if truncated is None and payload != b"":
         codings = [value for name, value in head.headers if name.lower() == "content-encoding"]
-        document = _small_document(payload, codings, max_decoded_bytes)
+        if payload is not None:
+            document = _short_document(payload, codings, max_decoded_bytes)
         if document is None:
-            truncated, problem = _check_coding(payload, codings, max_decoded_bytes)
+            pieces = payload_pieces(response_bytes, response.head_length, head.chunked)
+            truncated, problem = _check_coding(pieces, codings, max_decoded_bytes)
     return Exchange(
         url=recording.url,
         started_at=recording.started_at,
@@ -195,7 +152,7 @@ def _finished(
         outcome=_outcome(head.status, truncated),
         error=problem or _status_error(head),
         truncated=truncated,
-        interim=interim,
+        interim=response.interim,
         ip_address=recording.ip_address,
         http_version=head.version,
         tls_version=recording.tls_version,
@@ -206,15 +163,15 @@ def _finished(
     )
 
 
-def _small_document(payload: bytes, codings: list[str], max_decoded_bytes: int) -> bytes | None:
-    """The document of a sound payload, decoded once for all who read it; None for one that is not sound or not small."""
+def _short_document(payload: bytes, codings: list[str], max_decoded_bytes: int) -> bytes | None:
+    """The document of a sound payload, decoded once for all who read it; None for one that is not sound or not short."""
     if len(codings) > 1:
         return None
-    document, fault = decode_content(payload, codings[0] if codings else None, min(_SMALL_BYTES, max_decoded_bytes))
+    document, fault = decode_content(payload, codings[0] if codings else None, min(SHORT_BYTES, max_decoded_bytes))
     return document if fault is None else None
 
 
-def _check_coding(payload: bytes, codings: list[str], max_decoded_bytes: int) -> tuple[str | None, str | None]:
+def _check_coding(payload: Iterable[Piece], codings: list[str], max_decoded_bytes: int) -> tuple[str | None, str | None]:
     """A coded stream that is cut is a truncated answer, although its length is as announced (requests would not notice)."""
     coding = ", ".join(codings)
     if not coding:
@@ -248,7 +205,8 @@ def _status_error(head: ResponseHead) -> str | None:
 
 def _failed(recording: Recording, error: FetchError) -> Exchange:
     """No complete head came: there is nothing to archive, only a reason."""
-    received = bytes(recording.response.reader.received) if recording.response else b""
+    response = recording.response
+    received = b"".join((response.interim, response.reader.taken.value(), response.reader.waiting)) if response else b""
     return Exchange(
         url=recording.url,
         started_at=recording.started_at,

@@ -2,28 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import NamedTuple
 
 import feedparser
 
 from trawl_core.extract.charset import charset_parameter, decode
-from trawl_core.extract.links import find_links_in_text
+from trawl_core.extract.links import Link, find_links_in_text
 from trawl_core.extract.scripted import is_scripted
-from trawl_core.extract.sitemaps import parse_sitemap
+from trawl_core.extract.sitemaps import SitemapEntry, read_sitemap
 from trawl_core.fetch.browser import Rendered
-from trawl_core.fetch.pieces import READ_BYTES, pieces
+from trawl_core.fetch.feeds import feed_slices
+from trawl_core.fetch.pieces import READ_BYTES, pieces, texts
 from trawl_core.fetch.script_redirect import script_redirect
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import normalize_url
 from trawl_core.urls.references import KnownLinks
 from trawl_core.urls.traps import pattern_of
-from trawl_core.warc.exchange import Exchange
-from trawl_core.warc.payload import decode_content
+from trawl_core.warc.exchange import SHORT_BYTES, Exchange
 from trawl_core.warc.sniff import sniff_mime
 
 REFRESH_FOLLOWED_S = 5.0
+# So much of memory may what one document names take: 25,000 links of a page, 50,000 entries of a sitemap with URLs of 240 characters.
+MOST_FOUND_BYTES = 12 * 2**20
+MOST_ENTRY_BYTES = 24 * 2**20
 _HTML = ("text/html", "application/xhtml+xml")
 _FEEDS = ("application/rss+xml", "application/atom+xml")
 
@@ -50,41 +53,44 @@ def discover(exchange: Exchange, kind: str, site: Site, known: KnownLinks | None
     them again costs more than fetching the page.
     Of a page or feed the first READ_BYTES are read, of a sitemap all that the site allows.
     """
-    if exchange.status is None or not 200 <= exchange.status < 300 or not exchange.payload:
+    if exchange.status is None or not 200 <= exchange.status < 300 or not exchange.payload_length:
         return ()
-    limit = site.max_decoded_bytes if kind == "sitemap" else min(site.max_decoded_bytes, READ_BYTES)
-    document = exchange.document
-    if document is None:
-        document, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), limit)
     if kind == "sitemap":
-        return tuple(_sitemap(document, exchange.url, site))
+        return tuple(_sitemap(exchange, site))
+    limit = min(site.max_decoded_bytes, READ_BYTES)
     declared = exchange.header("Content-Type")
-    mime = sniff_mime(document, declared)
+    start = exchange.document_start(min(limit, SHORT_BYTES + 1))
+    mime = sniff_mime(start, declared)
     if kind == "feed" or mime in _FEEDS:
-        return tuple(_feed(document, exchange.url))
-    if mime in _HTML:
-        return tuple(_page(document, exchange.url, charset_parameter(declared), known))
-    return ()
+        return tuple(_feed(exchange.decoded(limit) if exchange.document is None else [exchange.document], exchange.url))
+    if mime not in _HTML:
+        return ()
+    charset = charset_parameter(declared)
+    if len(start) <= SHORT_BYTES:
+        return tuple(_page(pieces([decode(start, charset).text]), exchange.url, start, known))
+    del start
+    return tuple(_page(pieces(texts(exchange.decoded(limit), charset)), exchange.url, known=known))
 
 
 def discover_rendered(rendered: Rendered, url: str) -> tuple[Found, ...]:
     """URLs to which scripts wanted to move on, and links of the DOM."""
     moved = [Found(target) for target in rendered.led_to]
-    return (*moved, *(_page(rendered.html, url, "utf-8") if rendered.html is not None else ()))
+    if rendered.html is None:
+        return tuple(moved)
+    return (*moved, *_page(pieces([decode(rendered.html, "utf-8").text]), url, rendered.html))
 
 
 def is_scripted_page(exchange: Exchange, site: Site) -> bool:
     """Whether a whole good answer is an HTML page that shows next to nothing before its scripts have run."""
-    if exchange.status != 200 or exchange.outcome != "ok" or not exchange.payload:
+    if exchange.status != 200 or exchange.outcome != "ok" or not exchange.payload_length:
         return False
-    document, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), site.max_decoded_bytes)
+    document = exchange.document_start(min(site.max_decoded_bytes, READ_BYTES))
     declared = exchange.header("Content-Type")
     return sniff_mime(document, declared) in _HTML and is_scripted(document, charset_parameter(declared))
 
 
-def _page(document: bytes, url: str, charset: str | None, known: KnownLinks | None = None) -> Iterable[Found]:
-    text = decode(document, charset).text
-    parts = pieces(text)
+def _page(parts: Iterator[str], url: str, document: bytes = b"", known: KnownLinks | None = None) -> Iterable[Found]:
+    """`document` is that of a page that is short enough to be nothing but a redirect by script."""
     page = find_links_in_text(next(parts), url, known)
     if page.meta_refresh is not None and page.meta_refresh[0] < REFRESH_FOLLOWED_S:
         yield Found(page.meta_refresh[1], context=page.title)
@@ -93,23 +99,44 @@ def _page(document: bytes, url: str, charset: str | None, known: KnownLinks | No
     for link in page.links:
         yield Found(link.url, text=link.text, nofollow=link.nofollow, context=page.title)
     told = {link.url for link in page.links}
+    room = MOST_FOUND_BYTES - sum(map(_bytes_of, page.links))
     for part in parts:
         for link in find_links_in_text(part, page.base, known).links:
             if link.url not in told:
+                room -= _bytes_of(link)
+                if room < 0:
+                    return
                 told.add(link.url)
                 yield Found(link.url, text=link.text, nofollow=link.nofollow, context=page.title)
 
 
-def _sitemap(document: bytes, url: str, site: Site) -> Iterable[Found]:
-    for entry in parse_sitemap(document, url, site.max_decoded_bytes):
+def _bytes_of(found: Link | Found | SitemapEntry) -> int:
+    """About what is kept of a link."""
+    return 256 + len(found.url) + (0 if isinstance(found, SitemapEntry) else len(found.text))
+
+
+def _sitemap(exchange: Exchange, site: Site) -> Iterable[Found]:
+    document = exchange.decoded(site.max_decoded_bytes) if exchange.document is None else [exchange.document]
+    room = MOST_ENTRY_BYTES
+    for entry in read_sitemap(document, exchange.url, site.max_decoded_bytes):
+        room -= _bytes_of(entry)
+        if room < 0:
+            return
         yield Found(entry.url, kind="sitemap" if entry.is_sitemap else "page", from_page=False, last_modified=entry.last_modified)
 
 
-def _feed(document: bytes, url: str) -> Iterable[Found]:
+def _feed(document: Iterable[bytes | memoryview], url: str) -> Iterable[Found]:
     """Item links of RSS, Atom and RDF, through feedparser's tolerant parser; relative ones resolved against the feed."""
-    feed = feedparser.parse(document, response_headers={"content-location": url}, sanitize_html=False, resolve_relative_uris=False)
-    for entry in feed.entries:
-        links = [entry.get("link"), *(link.get("href") for link in entry.get("links", []) if link.get("rel", "alternate") == "alternate")]
-        targets = (normalize_url(link, url) for link in links if link)
-        for target in dict.fromkeys(target for target in targets if target):
-            yield Found(target, text=entry.get("title") or "", from_page=False)
+    room = MOST_FOUND_BYTES
+    for part in feed_slices(document):
+        feed = feedparser.parse(part, response_headers={"content-location": url}, sanitize_html=False, resolve_relative_uris=False)
+        for entry in feed.entries:
+            beside = (link.get("href") for link in entry.get("links", []) if link.get("rel", "alternate") == "alternate")
+            targets = (normalize_url(link, url) for link in (entry.get("link"), *beside) if link)
+            for target in dict.fromkeys(target for target in targets if target):
+                found = Found(target, text=entry.get("title") or "", from_page=False)
+                # Beside the memory it takes a millisecond for three of them.
+                room -= 4 * _bytes_of(found)
+                if room < 0:
+                    return
+                yield found

@@ -16,7 +16,6 @@ from trawl_core.urls.normalize import origin_of
 from trawl_core.urls.scope import Scope
 from trawl_core.urls.traps import TrapCounter
 from trawl_core.warc.exchange import Exchange
-from trawl_core.warc.payload import decode_content
 
 MAX_SITEMAPS = 1_000
 # An index below an index is not in the protocol, but on the web; what goes on is endless or names itself anew.
@@ -118,10 +117,11 @@ class Gate:
 
     def settled(self, exchange: Exchange) -> None:
         """Take note of a good page that has links: a run of equal ones is a maze, and a different one ends it."""
-        document = exchange.payload
-        if len(document) <= ECHO_BYTES:
-            document, _ = decode_content(document, exchange.header("Content-Encoding"), 8 * ECHO_BYTES)
-        family, run, ended = self._mazes.saw(exchange.url, page_signatures(document, exchange.url), self._clock.now())
+        if exchange.payload_length > ECHO_BYTES:
+            signatures = frozenset([exchange.payload_sha256])
+        else:
+            signatures = page_signatures(exchange.document_start(8 * ECHO_BYTES), exchange.url)
+        family, run, ended = self._mazes.saw(exchange.url, signatures, self._clock.now())
         if run.length > 1:
             self._memory.keep(family, run)
             self._kept.add(family)

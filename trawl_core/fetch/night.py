@@ -265,6 +265,7 @@ class Night:
             named = [url for url in (normalize_url(sitemap, origin.visit.url) for sitemap in origin.robots.rules.sitemaps) if url]
             for url in dict.fromkeys([*named, f"{normalize_url(origin.key)}sitemap.xml"]):
                 self._enter(self._gate.offer(Found(url, kind="sitemap", from_page=False), depth=0, via_id=None))
+            self._wake_freed()
         return pause
 
     def _settle(self, origin: Origin, task: Task, result: Result, pause: float | None) -> None:
@@ -299,6 +300,10 @@ class Night:
             # A list is no step on the way to the pages that it names.
             depth = 1 if lease.kind != "page" and found.kind == "page" else lease.depth + 1
             self._enter(self._gate.offer(found, depth=depth, via_id=row["capture_id"]))
+        self._wake_freed()
+
+    def _wake_freed(self) -> None:
+        """What was held back and waits now wants its origin to stand in the queue."""
         for key in self.frontier.take_freed():
             self._turns.enter(self.origin(key))
 
@@ -326,7 +331,7 @@ class Night:
     def _revisit(self, lease: Leased, exchange: Exchange, outcome: str) -> RevisitOf | None:
         if outcome == "not_modified":
             return self.ledger.body_of(lease.body_capture_id)
-        if outcome == "ok" and exchange.status == 200 and exchange.payload:
+        if outcome == "ok" and exchange.status == 200 and exchange.payload_length:
             return self.ledger.body_like(exchange.payload_digest, exchange.url)
         return None
 

@@ -1,4 +1,4 @@
-"""A long page cut into pieces, so that its tree never has to stand in memory whole.
+"""A long page cut into pieces, so that neither its text nor its tree ever has to stand in memory whole.
 
 A tree of the shortest elements takes eighty times the bytes of its text: a page of 20 MiB would take 1.6 GB.
 """
@@ -6,38 +6,78 @@ A tree of the shortest elements takes eighty times the bytes of its text: a page
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
-PIECE_CHARS = 256 * 1024
+from trawl_core.extract.charset import decode
+from trawl_core.extract.encodings import text_decoder
+
+# A page of so many characters is read in one.
+WHOLE_CHARS = 256 * 1024
+PIECE_CHARS = 64 * 1024
 # What a page's links are read from: a page of more has said enough, and a bomb has no end.
 READ_BYTES = 8 * 2**20
 
+_SAMPLE_BYTES = 512 * 1024
 _RAW = re.compile(r"<(script|style|textarea)\b|<!--", re.IGNORECASE)
+_LONGEST_CLOSING = len("</textarea")
 
 
-def pieces(text: str, size: int = PIECE_CHARS) -> Iterator[str]:
-    """The text in order, cut before a tag and not inside a script or comment, each at most `size` long where that is possible."""
-    start = 0
-    while len(text) - start > size:
-        end = text.rfind("<", start + 1, start + size)
-        if end < 0:
-            end = start + size
-        opened = None
-        for match in _RAW.finditer(text, start, end):
-            opened = match
-        if opened is not None and (closing := _closing(text, opened)) > end:
-            end = opened.start() if opened.start() > start else min(closing, len(text))
-        yield text[start:end]
-        start = end
-    if start < len(text) or not text:
-        yield text[start:]
+def texts(document: Iterable[bytes | memoryview], declared: str | None) -> Iterator[str]:
+    """A long document's text; `declared` is the charset parameter of Content-Type. Its first half megabyte decides on the encoding."""
+    pieces = iter(document)
+    sample = bytearray()
+    for piece in pieces:
+        sample += piece
+        if len(sample) >= _SAMPLE_BYTES:
+            break
+    text_of = text_decoder(decode(bytes(sample), declared).charset)
+    yield text_of(bytes(sample)).removeprefix("\ufeff")
+    del sample
+    for piece in pieces:
+        yield text_of(bytes(piece))
 
 
-def _closing(text: str, opened: re.Match[str]) -> int:
-    """Where the raw text ends that `opened` begins; past the end of `text` when it never does."""
-    if opened[1] is None:
-        found = text.find("-->", opened.end())
-    else:
-        match = re.compile(f"</{opened[1]}", re.IGNORECASE).search(text, opened.end())
-        found = match.start() if match else -1
-    return found if found >= 0 else len(text) + 1
+def pieces(parts: Iterable[str], size: int = PIECE_CHARS, whole: int = WHOLE_CHARS) -> Iterator[str]:
+    """The text that comes in `parts`, in order, cut before a tag and not inside a script or comment; at least one piece.
+
+    A text of up to `whole` characters is one piece, a longer one comes in pieces of up to `size`. A script, style, textarea
+    or comment longer than that is left out: it holds no links.
+    """
+    text, begun, is_told = "", False, False
+    closing: re.Pattern[str] | None = None
+    for part in parts:
+        text += part
+        while len(text) > (size if begun else whole):
+            begun = True
+            if closing is not None:
+                found = closing.search(text)
+                if found is None:
+                    text = text[-_LONGEST_CLOSING:]
+                    break
+                text, closing = text[found.start() :], None
+                continue
+            end, closing = _cut(text, size)
+            if end:
+                is_told = True
+                yield text[:end]
+            text = text[end:]
+    if closing is not None:
+        found = closing.search(text)
+        text = text[found.start() :] if found else ""
+    if text or not is_told:
+        yield text
+
+
+def _cut(text: str, size: int) -> tuple[int, re.Pattern[str] | None]:
+    """Where to cut a text that is longer than a piece, and, when it begins with what is to be left out, what ends that."""
+    end = text.rfind("<", 1, size)
+    if end < 0:
+        end = size
+    at = 0
+    while (opened := _RAW.search(text, at, end)) is not None:
+        closing = re.compile(f"</{opened[1]}" if opened[1] else "-->", re.IGNORECASE)
+        closed = closing.search(text, opened.end(), end + _LONGEST_CLOSING)
+        if closed is None:
+            return opened.start(), None if opened.start() else closing
+        at = closed.end()
+    return end, None

@@ -14,6 +14,8 @@ from urllib.parse import quote
 from protego import Protego
 
 MAX_BYTES = 500 * 1024
+# As much is fetched and kept as the parser reads, and a little more, so that it sees that the file was cut.
+MAX_KEPT_BYTES = MAX_BYTES + 1024
 # Google's parser keeps this much of a line (eight times the longest URL a browser takes).
 MAX_LINE_BYTES = 2083 * 8 - 1
 

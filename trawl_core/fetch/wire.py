@@ -1,7 +1,7 @@
 """What the wire carried: one exchange's recording, and the reader and response that write into it.
 
 http.client reads its answers through these, so the bytes kept are the bytes taken, and the total deadline holds for
-each of them.
+each of them. Memory: the answer once.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from trawl_core.clock import Clock
 from trawl_core.errors import FetchError
 from trawl_core.fetch.guard import Resolver
 from trawl_core.fetch.head import ResponseHead, parse_head
+from trawl_core.fetch.taken import Taken
 from trawl_core.sites import NetworkAccess, Timeout
-from trawl_core.warc.http_message import CHUNK_SIZE
 
 MAX_HEAD_BYTES = 256 * 1024
 _READ_BYTES = 64 * 1024
@@ -94,91 +94,113 @@ class Wire:
 
 
 class WireReader(io.BufferedIOBase):
-    """A buffered reader over the socket that keeps what it received: `received[:consumed]` is what was taken as answer."""
+    """Reads from the socket and keeps in `taken` what was taken as answer; what was received beyond it waits."""
 
     def __init__(self, sock: socket.socket, recording: Recording) -> None:
         self._sock = sock
         self._recording = recording
-        self.received = bytearray()
-        self.consumed = 0
+        self._waiting = bytearray()
+        self._received = 0
+        self.taken = Taken()
         self.at_end = False
+
+    @property
+    def is_empty(self) -> bool:
+        """Nothing was received so far."""
+        return not self._received
 
     @property
     def surplus(self) -> bool:
         """Bytes came behind the answer: the connection can't be used again."""
-        return len(self.received) > self.consumed
+        return bool(self._waiting)
 
-    def _fill(self) -> bool:
-        """Receive once; False at the end of the stream. Raises FetchError for a timeout or a broken connection."""
+    @property
+    def waiting(self) -> bytearray:
+        """What was received and not taken yet, for those who look before they take; not to be changed."""
+        return self._waiting
+
+    def start_anew(self) -> bytes | memoryview:
+        """What was taken so far, which is no longer kept here."""
+        taken, self.taken = self.taken.value(), Taken()
+        return taken
+
+    def _receive(self) -> bytes:
+        """What comes next from the socket; empty at the end of the stream. Raises FetchError for a timeout or a broken connection."""
         if self.at_end:
-            return False
+            return b""
         recording = self._recording
-        if len(self.received) > recording.max_wire_bytes:
+        if self._received > recording.max_wire_bytes:
             raise FetchError("truncated", f"{recording.url} sent more than {recording.max_wire_bytes} bytes of framing and content.")
-        doing = "reading" if self.received else "waiting for an answer from"
+        doing = "reading" if self._received else "waiting for an answer from"
         self._sock.settimeout(recording.remaining_s(recording.timeout.read_s, doing))
-        block = bytearray(_READ_BYTES)
         try:
-            count = self._sock.recv_into(block)
+            block = self._sock.recv(_READ_BYTES)
         except TimeoutError:
             raise recording.late(doing) from None
         except OSError as error:
             raise FetchError("connect_error", f"{doing} {recording.url} failed: {error.strerror or error}.") from error
-        if not count:
+        if not block:
             self.at_end = True
-            return False
-        if recording.first_byte_at is None:
+        elif recording.first_byte_at is None:
             recording.first_byte_at = recording.clock.monotonic()
-        self.received += memoryview(block)[:count]
-        return True
+        self._received += len(block)
+        return block
 
-    def _take(self, count: int) -> bytes:
-        start = self.consumed
-        self.consumed = min(start + count, len(self.received))
-        return bytes(memoryview(self.received)[start : self.consumed])
+    def fill(self) -> bool:
+        """Have more waiting than before; False at the end of the stream."""
+        block = self._receive()
+        self._waiting += block
+        return bool(block)
+
+    def take(self, count: int) -> int:
+        """Take at most `count` bytes, at least one unless the stream is at its end; the number taken."""
+        if not self._waiting:
+            block = self._receive()
+            if len(block) <= count:
+                return self.taken.write(block)
+            self._waiting += block
+        return self.take_waiting(count)
+
+    def take_waiting(self, count: int) -> int:
+        """The same, of what waits already."""
+        if count < len(self._waiting):
+            taken = self.taken.write(memoryview(self._waiting)[:count])
+            del self._waiting[:count]
+            return taken
+        taken = self.taken.write(self._waiting)
+        self._waiting.clear()
+        return taken
 
     def readable(self) -> bool:
         return True
 
-    def read(self, size: int | None = -1) -> bytes:
-        if size is None or size < 0:
-            while self._fill():
-                pass
-            return self._take(len(self.received))
-        while len(self.received) - self.consumed < size and self._fill():
-            pass
-        return self._take(size)
-
-    def read1(self, size: int = -1) -> bytes:
-        if not self.surplus:
-            self._fill()
-        return self._take(size if size >= 0 else len(self.received))
-
     def readline(self, size: int | None = -1) -> bytes:
-        searched = self.consumed
         limit = _READ_BYTES if size is None or size < 0 else size
-        while (end := self.received.find(b"\n", searched)) < 0 and len(self.received) - self.consumed < limit:
-            searched = len(self.received)
-            if not self._fill():
+        searched = 0
+        while (end := self._waiting.find(b"\n", searched)) < 0 and len(self._waiting) < limit:
+            searched = len(self._waiting)
+            if not self.fill():
                 break
-        return self._take(min(limit, (end + 1 if end >= 0 else len(self.received)) - self.consumed))
+        line = bytes(self._waiting[: min(limit, end + 1 if end >= 0 else limit)])
+        self.take_waiting(len(line))
+        return line
 
     def take_head(self) -> bytes:
         """A whole head when it has come or comes at once, as mostly; nothing is taken otherwise."""
-        if self.surplus or self._fill():
-            match = _WHOLE_HEAD.match(self.received, self.consumed)
-            if match is not None:
-                self.consumed = match.end()
-                return bytes(match[0])
-        return b""
+        match = _WHOLE_HEAD.match(self._waiting) if self._waiting or self.fill() else None
+        if match is None:
+            return b""
+        head = bytes(match[0])
+        self.take_waiting(len(head))
+        return head
 
     def skip_line_end(self) -> None:
         """Take CR LF or LF when that comes next."""
-        while bytes(self.received[self.consumed : self.consumed + 2]) in (b"", b"\r") and self._fill():
+        while self._waiting[:2] in (b"", b"\r") and self.fill():
             pass
         for line_end in (b"\r\n", b"\n"):
-            if self.received.startswith(line_end, self.consumed):
-                self._take(len(line_end))
+            if self._waiting.startswith(line_end):
+                self.take_waiting(len(line_end))
                 return
 
     def makefile(self, mode: str) -> WireReader:
@@ -193,21 +215,21 @@ class WireResponse(http.client.HTTPResponse):
         self.reader = WireReader(sock, wire.now)
         super().__init__(self.reader, method="GET")
         self.head: ResponseHead | None = None
-        self.head_start = 0
         self.head_length = 0
+        self.interim = b""
         self._url = wire.now.url
         wire.now.response = self
 
     def begin(self) -> None:
         """Read heads until one is final. Raises FetchError when none comes."""
         while self.head is None or self.head.interim:
-            self.head_start = self.reader.consumed
+            self.interim += self.reader.start_anew()
             self.head = None
             self.head = parse_head(self._read_head())
             if self.head is None:
-                first_line = bytes(self.reader.received[self.head_start : self.reader.consumed]).split(b"\n", 1)[0].rstrip()[:80]
+                first_line = bytes(self.reader.taken.value()).split(b"\n", 1)[0].rstrip()[:80]
                 raise self._invalid(f"the answer does not begin with an HTTP status line: {first_line.decode('latin-1')!r}")
-        self.head_length = self.reader.consumed - self.head_start
+        self.head_length = len(self.reader.taken)
         self.code = self.status = self.head.status
         self.version = 10 if self.head.version == "HTTP/1.0" else 11
         self.reason = self.head.reason
@@ -218,39 +240,25 @@ class WireResponse(http.client.HTTPResponse):
         self.will_close = not self.head.keep_alive
 
     def _read_head(self) -> bytes:
-        start = self.reader.consumed
-        if whole := self.reader.take_head():
+        reader = self.reader
+        if whole := reader.take_head():
             self._bound_head()
             return whole
-        while (line := self.reader.readline(MAX_HEAD_BYTES)) not in (b"\r\n", b"\n"):
-            if not line.endswith(b"\n") and self.reader.at_end:
-                if not self.reader.received:
+        while (line := reader.readline(MAX_HEAD_BYTES)) not in (b"\r\n", b"\n"):
+            if not line.endswith(b"\n") and reader.at_end:
+                if reader.is_empty:
                     raise FetchError("connect_error", f"fetching {self._url}: the server closed the connection without an answer.")
                 raise self._invalid("the server closed the connection inside the head of its answer")
-            if self.reader.consumed == start + len(line) and not line.startswith(b"HTTP/"):
+            if len(reader.taken) == len(line) and not line.startswith(b"HTTP/"):
                 break
             self._bound_head()
         self._bound_head()
-        return bytes(self.reader.received[start : self.reader.consumed])
+        return bytes(reader.taken.value())
 
     def _bound_head(self) -> None:
         """Interim heads count too."""
-        if self.reader.consumed > MAX_HEAD_BYTES:
+        if len(self.interim) + len(self.reader.taken) > MAX_HEAD_BYTES:
             raise self._invalid(f"the head of the answer is larger than {MAX_HEAD_BYTES} bytes")
 
     def _invalid(self, reason: str) -> FetchError:
         return FetchError("invalid_http", f"fetching {self._url}: {reason}.")
-
-    def _get_chunk_left(self) -> int | None:
-        """Behind a chunk http.client takes two bytes whatever they are."""
-        if self.chunk_left == 0:
-            self.reader.skip_line_end()
-            self.chunk_left = None
-        return super()._get_chunk_left()
-
-    def _read_next_chunk_size(self) -> int:
-        """http.client would take `-1`, `+5` and `1_0` for sizes."""
-        match = CHUNK_SIZE.fullmatch(self.fp.readline(MAX_HEAD_BYTES))
-        if match is None:
-            raise ValueError("not a chunk size")
-        return int(match[1], 16)

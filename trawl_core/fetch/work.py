@@ -18,6 +18,7 @@ from trawl_core.fetch.discovery import Found, discover, discover_rendered, is_sc
 from trawl_core.fetch.frontier import Leased
 from trawl_core.fetch.guard import Resolver
 from trawl_core.fetch.resolver import ResolverWithin
+from trawl_core.fetch.robots import MAX_KEPT_BYTES
 from trawl_core.urls.normalize import host_and_port
 from trawl_core.warc.exchange import Exchange
 
@@ -90,7 +91,8 @@ def _resolve(task: Task, resolver: Resolver) -> Result:
 
 def _fetch(task: Task, client: HttpClient, browser: Browser | None) -> Result:
     site = task.origin.night.site
-    exchange = client.fetch(task.url, site, headers=task.headers or {})
+    most = min(site.max_response_bytes, MAX_KEPT_BYTES) if task.kind == "robots" else None
+    exchange = client.fetch(task.url, site, headers=task.headers or {}, max_bytes=most)
     if task.kind == "robots" or exchange.status is None:
         return Result(task, exchange)
     # The digests are wanted by the archive; here they are reckoned beside the other workers.

@@ -10,7 +10,6 @@ from trawl_core.lake import Partition
 from trawl_core.urls.normalize import normalize_url, split_url
 from trawl_core.warc.exchange import Exchange
 from trawl_core.warc.format import IDENTICAL, NOT_MODIFIED
-from trawl_core.warc.payload import decode_content
 from trawl_core.warc.sniff import declared_mime, sniff_mime
 from trawl_core.warc.writer import RevisitOf, Written
 
@@ -96,7 +95,7 @@ def capture_row(
         "content_languages": content_languages,
         "content_truncated": exchange.truncated,
         **_record_columns(written),
-        "payload_bytes": len(exchange.payload) if exchange.has_response else None,
+        "payload_bytes": exchange.payload_length if exchange.has_response else None,
         "wire_bytes": len(exchange.response_bytes) + len(exchange.interim),
         "payload_sha256": revisit.payload_sha256 if confirms else exchange.payload_sha256 if has_payload else None,
         **_header_columns(exchange),
@@ -166,12 +165,9 @@ def revisit_of(row: dict[str, Any], profile: str) -> RevisitOf:
 
 
 def _detected_mime(exchange: Exchange) -> str | None:
-    if not exchange.payload:
+    if not exchange.payload_length:
         return None
-    document = exchange.document
-    if document is None:
-        document, _ = decode_content(exchange.payload, exchange.header("Content-Encoding"), _SNIFF_BYTES)
-    return sniff_mime(document[:_SNIFF_BYTES], exchange.header("Content-Type"))
+    return sniff_mime(exchange.document_start(_SNIFF_BYTES), exchange.header("Content-Type"))
 
 
 def _record_columns(written: Written | None) -> dict[str, Any]:

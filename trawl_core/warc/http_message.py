@@ -6,6 +6,7 @@ Lenient, since an archive also holds what broken servers sent: what is wrong is 
 from __future__ import annotations
 
 import re
+from collections.abc import Generator, Iterable
 from dataclasses import dataclass
 
 _HEAD_END = re.compile(rb"\n\r?\n")
@@ -37,9 +38,7 @@ def parse_response(block: bytes) -> Message:
         faults.append("the HTTP status line is missing or damaged")
     headers = parse_headers(head)
     payload = block[len(head) :]
-    codings = ",".join(value for name, value in headers if name.lower() == "transfer-encoding").lower()
-    # Only the last coding frames the message (RFC 9112 section 6.3).
-    if codings.replace(",", " ").split()[-1:] == ["chunked"]:
+    if is_chunked(headers):
         payload, fault = dechunk(payload)
         if fault:
             faults.append(fault)
@@ -67,26 +66,43 @@ def parse_headers(head: bytes) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def dechunk(body: bytes) -> tuple[bytes, str | None]:
-    """The data of a chunked body (RFC 9112 section 7.1), extensions and trailers dropped, and what is wrong with it.
+def is_chunked(headers: Iterable[tuple[str, str]]) -> bool:
+    """Only the last coding frames the message (RFC 9112 section 6.3)."""
+    codings = ",".join(value for name, value in headers if name.lower() == "transfer-encoding").lower()
+    return codings.replace(",", " ").split()[-1:] == ["chunked"]
 
-    A body whose first line is no chunk size was stored without its framing and is returned as it is.
-    """
+
+def dechunk(body: bytes) -> tuple[bytes, str | None]:
+    """The data of a chunked body and what is wrong with it, as `chunk_data` tells it."""
     data = bytearray()
-    position = 0
+    chunks = chunk_data(body)
     while True:
-        size_line = CHUNK_SIZE.match(body, position)
+        try:
+            data += next(chunks)
+        except StopIteration as end:
+            return bytes(data), end.value
+
+
+def chunk_data(message: bytes | memoryview, start: int = 0) -> Generator[memoryview, None, str | None]:
+    """The data of each chunk of the body that begins at `start` (RFC 9112 section 7.1), extensions and trailers dropped.
+
+    Returns what is wrong with it, None for nothing. A body whose first line is no chunk size was stored without its
+    framing and is given as it is.
+    """
+    view, position, end = memoryview(message), start, len(message)
+    while True:
+        size_line = CHUNK_SIZE.match(message, position)
         if not size_line:
-            if position == 0 and body:
-                return body, "Transfer-Encoding says chunked, the body is not"
-            fault = "the chunked body is cut off" if position >= len(body) - 20 else f"no chunk size at byte {position} of the body"
-            return bytes(data), fault
+            if position == start and position < end:
+                yield view[start:]
+                return "Transfer-Encoding says chunked, the body is not"
+            return "the chunked body is cut off" if position >= end - 20 else f"no chunk size at byte {position - start} of the body"
         size = int(size_line[1], 16)
         if size == 0:
-            return bytes(data), None
-        start = size_line.end()
-        data += body[start : start + size]
-        position = start + size
-        if position > len(body):
-            return bytes(data), "the chunked body is cut off"
-        position += 2 if body[position : position + 2] == b"\r\n" else 1 if body[position : position + 1] == b"\n" else 0
+            return None
+        data = size_line.end()
+        position = data + size
+        yield view[data:position]
+        if position > end:
+            return "the chunked body is cut off"
+        position += 2 if message[position : position + 2] == b"\r\n" else 1 if message[position : position + 1] == b"\n" else 0

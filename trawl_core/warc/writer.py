@@ -309,7 +309,7 @@ def _metadata_block(exchange: Exchange, revisit: RevisitOf | None, facts: Mappin
     if exchange.interim:
         fields.append(("interim-heads", warc.escape_line(exchange.interim)))
     if revisit is not None and revisit.profile == warc.NOT_MODIFIED:
-        fields.append(("not-modified-head", warc.escape_line(exchange.response_bytes[: exchange.head_length])))
+        fields.append(("not-modified-head", warc.escape_line(bytes(exchange.response_bytes[: exchange.head_length]))))
     return warc.warc_fields([*fields, *facts.items()])
 
 
@@ -329,4 +329,4 @@ def _companion(kind: str, urn: str, content_type: str, block: bytes, fields: str
 
 def _has_content_coding(exchange: Exchange) -> bool:
     coding = (exchange.header("Content-Encoding") or "").strip().lower()
-    return coding not in ("", "identity") or exchange.payload.startswith(b"\x1f\x8b")
+    return coding not in ("", "identity") or next(exchange.payload_pieces(), b"")[:2] == b"\x1f\x8b"

@@ -1,4 +1,7 @@
-"""Answers made to fill the memory: each is fetched and read for links by a process of its own, whose largest size is told."""
+"""Answers made to fill the memory, at the default caps: a process of its own crawls each of them, and its largest size is told.
+
+The bar: no such answer adds 50 MB to a crawl that gets an ordinary page instead.
+"""
 
 from __future__ import annotations
 
@@ -10,98 +13,181 @@ import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from itertools import count
+from pathlib import Path
+from typing import Any
 
 import pytest
 
+MOST_ADDED_MB = 50
 OK = b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n"
-# Prints {path: [outcome, truncated, MB of 10^6 bytes above the size after an ordinary answer]}, each path after those before it.
+CHUNKED = OK + b"Transfer-Encoding: chunked\r\n\r\n"
+# Crawls one URL, by way of a sitemap or not, and prints the rows of what it fetched and the largest size of its process in MB of 10^6 bytes.
 CHILD = """
 import json, re, sys
 from pathlib import Path
-from trawl_core.clock import SystemClock
-from trawl_core.fetch.client import HttpClient
-from trawl_core.fetch.discovery import discover
-from trawl_core.sites import Site
+from trawl_core.clock import SystemClock, crawl_date
+from trawl_core.fetch.crawl import CrawlJob, crawl
+from trawl_core.lake import Lake, Partition, tables
+from trawl_core.sites import parse_sites
 
-port = int(sys.argv[1])
+home, port, path, sitemaps = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3], json.loads(sys.argv[4])
+root = f"http://127.0.0.1:{port}"
 network = {"allow_networks": ["127.0.0.0/8"], "allow_ports": [port]}
-site = Site(domain="127.0.0.1", seeds=[f"http://127.0.0.1:{port}/"], delay_s=0, network=network)
-client = HttpClient(user_agent="TrawlBot/1.0 (+https://example.org/bot)", clock=SystemClock())
-told, start = {}, 0.0
-for path in sys.argv[2:]:
-    exchange = client.fetch(f"http://127.0.0.1:{port}{path}", site)
-    exchange.payload_digest, exchange.payload_sha256, discover(exchange, "page", site)
-    most = int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024 / 1e6
-    start = start or most
-    told[path] = [exchange.outcome, exchange.truncated, most - start]
-print(json.dumps(told))
+config = parse_sites(json.dumps({
+    "user_agent": "TrawlBot/1.0 (+https://example.org/bot)",
+    "defaults": {"delay_s": 0, "network": network, "budget": {"pages": 1}, "attempts": 1},
+    "sites": [{"domain": "127.0.0.1", "seeds": [root + path], "sitemaps": [root + name for name in sitemaps] or "none"}],
+}))
+lake, clock = Lake(home / "lake"), SystemClock()
+partition = Partition(crawl_date(clock), "127.0.0.1")
+crawl([CrawlJob(partition, config.sites[0])], lake=lake, work=home / "work", config=config, clock=clock)
+rows = tables.read(lake, "captures", partition).to_pylist()
+names = ("url", "kind", "outcome", "content_truncated", "payload_bytes", "wire_bytes")
+most = int(re.search(r"VmHWM:\\s*(\\d+)", Path("/proc/self/status").read_text())[1]) * 1024 / 1e6
+print(json.dumps([most, [{name: row[name] for name in names} for row in rows]]))
 """
 
 
-def _bomb(mebibytes: int, unit: bytes) -> bytes:
+def bomb(mebibytes: int, unit: bytes, head: bytes = b"") -> bytes:
     packer = zlib.compressobj(1, zlib.DEFLATED, 31)
     block = unit * (2**20 // len(unit))
-    return b"".join(packer.compress(block) for _ in range(mebibytes)) + packer.flush()
+    return packer.compress(head) + b"".join(packer.compress(block) for _ in range(mebibytes)) + packer.flush()
 
 
-def _coded(body: bytes) -> bytes:
+def coded(body: bytes) -> bytes:
     return OK + b"Content-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(body) + body
 
 
-# By path: what is sent once, and what then is sent without end.
-ANSWERS: dict[str, tuple[Callable[[], bytes], bytes]] = {
-    "/": (lambda: OK + b"Content-Length: 12\r\n\r\n<p>ordinary.", b""),
-    "/moved": (lambda: b"HTTP/1.1 302 Found\r\nLocation: /b\r\n\r\n", b"z" * 65536),
-    "/head": (lambda: OK, b"X-Filler: filler\r\n" * 1000),
-    "/bomb": (lambda: _coded(_bomb(300, b"\0")), b""),
-    "/tags": (lambda: _coded(_bomb(300, b"<p>0")), b""),
-    "/body": (lambda: OK + b"\r\n", b"<p>z" * 16384),
+def chunk(data: bytes) -> bytes:
+    return b"%x\r\n%s\r\n" % (len(data), data)
+
+
+class Numbered:
+    """Blocks without end, each made of numbered units, so that none says what another did."""
+
+    def __init__(self, unit: bytes, framed: Callable[[bytes], bytes] = bytes) -> None:
+        self._unit = unit
+        self._framed = framed
+
+    def __iter__(self) -> Iterator[bytes]:
+        numbers = count()
+        while True:
+            yield self._framed(b"".join(self._unit % next(numbers) for _ in range(2000)))
+
+
+PARAGRAPHS = b"<p>z" * 16384
+# By name: what is sent once, and what then is sent again and again.
+ANSWERS: dict[str, tuple[Callable[[], bytes], Any]] = {
+    "ordinary": (lambda: OK + b"Content-Length: 12\r\n\r\n<p>ordinary.", None),
+    "moved": (lambda: b"HTTP/1.1 302 Found\r\nLocation: /ordinary\r\n\r\n", [b"z" * 65536]),
+    "head": (lambda: OK, [b"X-Filler: filler\r\n" * 1000]),
+    "zeros": (lambda: coded(bomb(300, b"\0")), None),
+    "tags": (lambda: coded(bomb(300, b"<p>0")), None),
+    "packed-twice": (lambda: coded(zlib.compress(bomb(300, b"<p>0"))).replace(b": gzip", b": gzip, deflate"), None),
+    "body": (lambda: OK + b"\r\n", [PARAGRAPHS]),
+    "behind-interim-heads": (lambda: b"HTTP/1.1 103 Early Hints\r\n\r\n" + OK + b"\r\n", [PARAGRAPHS]),
+    "wide": (lambda: OK.replace(b"html", b"html; charset=utf-8") + b"\r\n", ["<p>\U0001f41f z".encode() * 7000]),
+    "script": (lambda: OK + b"\r\n<script>", [b"z" * 65536]),
+    "links": (lambda: OK + b"\r\n", Numbered(b"<a href=%d>z</a>")),
+    "chunks": (lambda: CHUNKED, Numbered(b"<p>%d", chunk)),
+    "small-chunks": (lambda: CHUNKED, [chunk(b"z") * 10_000]),
+    "feed": (lambda: OK + b"\r\n<rss><channel>", Numbered(b"<item><title>z</title><link>/%d</link></item>")),
+    "sitemap-bomb": (lambda: coded(bomb(300, b"<url><loc>/ordinary</loc></url>", b"<urlset>")), None),
+    "sitemap-of-zeros": (lambda: coded(bomb(300, b"\0", b"<urlset><url><loc>")), None),
+    "sitemap": (lambda: OK + b"\r\n<urlset>", Numbered(b"<url><loc>/%d</loc></url>")),
+    "sitemap-of-lines": (lambda: OK + b"\r\n", Numbered(b"http://127.0.0.1/%d\n")),
 }
 
 
 @pytest.fixture
-def port() -> Iterator[int]:
-    listener = socket.create_server(("127.0.0.1", 0))
+def serve() -> Iterator[Callable[[str | None], int]]:
+    """Gives the port of a server; its robots.txt is missing unless an answer is named for it."""
+    listeners: list[socket.socket] = []
     threads: list[threading.Thread] = []
 
-    def serve(conn: socket.socket) -> None:
+    def start(target: Callable[..., None], *arguments: Any) -> None:
+        threads.append(threading.Thread(target=target, args=arguments))
+        threads[-1].start()
+
+    def answer(conn: socket.socket, robots: str | None) -> None:
         with suppress(OSError), conn:
             while request := conn.recv(65536):
-                first, endless = ANSWERS[request.split(b" ")[1].decode()]
+                name = request.split(b" ")[1].decode()[1:]
+                if name == "robots.txt" and robots is None:
+                    conn.sendall(b"HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n")
+                    continue
+                first, endless = ANSWERS[robots if name == "robots.txt" and robots is not None else name]
                 conn.sendall(first())
-                while endless:
-                    conn.sendall(endless)
+                while endless is not None:
+                    for block in endless:
+                        conn.sendall(block)
 
-    def accept() -> None:
+    def accept(listener: socket.socket, robots: str | None) -> None:
         with suppress(OSError):
             while True:
-                conn, _ = listener.accept()
-                threads.append(threading.Thread(target=serve, args=(conn,)))
-                threads[-1].start()
+                start(answer, listener.accept()[0], robots)
 
-    accepting = threading.Thread(target=accept)
-    accepting.start()
-    yield listener.getsockname()[1]
-    listener.shutdown(socket.SHUT_RDWR)
-    listener.close()
-    accepting.join()
+    def run(robots: str | None = None) -> int:
+        listeners.append(socket.create_server(("127.0.0.1", 0)))
+        start(accept, listeners[-1], robots)
+        return listeners[-1].getsockname()[1]
+
+    yield run
+    for listener in listeners:
+        listener.shutdown(socket.SHUT_RDWR)
+        listener.close()
     for thread in threads:
         thread.join()
 
 
-def test_none_takes_much_memory(port: int) -> None:
-    done = subprocess.run([sys.executable, "-c", CHILD, str(port), *ANSWERS], capture_output=True, text=True, timeout=120, check=False)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert {path: tuple(rest) for path, (*rest, _) in told.items()} == {
-        "/": ("ok", None),
-        "/moved": ("ok", "length"),
-        "/head": ("invalid_http", None),
-        "/bomb": ("ok", None),
-        "/tags": ("ok", None),
-        "/body": ("truncated", "length"),
-    }
-    added_mb = {path: mb for path, (*_, mb) in told.items()}
-    assert added_mb["/tags"] < 50, added_mb
-    # The 20 MiB that a body may have stand there twice, as answer and as payload.
-    assert added_mb["/body"] < 50 + 2 * 20 * 1.048576, added_mb
+@pytest.fixture
+def crawled(serve: Callable[..., int], tmp_path: Path) -> Callable[..., tuple[float, list[dict[str, Any]]]]:
+    """Crawls one answer in a process of its own: its largest size in MB and the rows."""
+
+    def run(name: str, *, sitemap: str | None = None, robots: str | None = None) -> tuple[float, list[dict[str, Any]]]:
+        home = tmp_path / f"{name} {sitemap} {robots}"
+        sitemaps = json.dumps([f"/{sitemap}"] if sitemap else [])
+        command = [sys.executable, "-c", CHILD, str(home), str(serve(robots)), f"/{name}", sitemaps]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        assert done.returncode == 0, done.stderr
+        most_mb, rows = json.loads(done.stdout)
+        return most_mb, rows
+
+    return run
+
+
+def page_of(rows: list[dict[str, Any]], kind: str = "page") -> tuple[str, str | None]:
+    (row,) = (row for row in rows if row["kind"] == kind)
+    return row["outcome"], row["content_truncated"]
+
+
+PAGES = {
+    "moved": ("ok", "length"),
+    "tags": ("ok", None),
+    "packed-twice": ("ok", None),
+    "body": ("truncated", "length"),
+    "links": ("truncated", "length"),
+    "chunks": ("truncated", "length"),
+    "feed": ("truncated", "length"),
+}
+
+
+def test_none_takes_much_memory(crawled: Callable[..., tuple[float, list[dict[str, Any]]]]) -> None:
+    ordinary_mb, rows = crawled("ordinary")
+    assert page_of(rows) == ("ok", None)
+    added_mb = {}
+    for name, told in PAGES.items():
+        most_mb, rows = crawled(name)
+        assert page_of(rows) == told, name
+        added_mb[name] = most_mb - ordinary_mb
+    for name in ("sitemap-bomb", "sitemap"):
+        most_mb, rows = crawled("ordinary", sitemap=name)
+        assert page_of(rows) == ("ok", None)
+        assert page_of(rows, "sitemap") == (("ok", None) if name == "sitemap-bomb" else ("truncated", "length"))
+        added_mb[name] = most_mb - ordinary_mb
+    most_mb, rows = crawled("ordinary", robots="body")
+    assert page_of(rows) == ("ok", None)
+    assert page_of(rows, "robots") == ("truncated", "length")
+    added_mb["robots.txt"] = most_mb - ordinary_mb
+    assert max(added_mb.values()) < MOST_ADDED_MB, added_mb
