@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trawl_core.extract.charset import charset_parameter, decode, meta_charset
+from trawl_core.extract.charset import charset_parameter, decode, decode_pieces, meta_charset
 from trawl_core.extract.encodings import decode_as, encoding_name
 
 RUSSIAN = "Это проверка кодировки страницы, текст на русском языке. "
@@ -163,3 +163,11 @@ def test_cutting_a_body_never_changes_what_came_before(body):
     whole, _ = decode_as(body, "windows-1252")
     cut, _ = decode_as(body[:-1], "windows-1252")
     assert whole.startswith(cut)
+
+
+def test_an_encoding_is_told_by_the_start_and_characters_are_cut_by_no_piece() -> None:
+    text = "<p>größe €" * 90_000
+    for name in ("utf-8", "utf-16", "cp1252", "gb18030"):
+        body = text.encode(name)
+        declared = None if name == "utf-16" else name
+        assert "".join(decode_pieces([body[n : n + 1001] for n in range(0, len(body), 1001)], declared)) == text

@@ -4,7 +4,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trawl_core.fetch.pieces import pieces, texts
+from trawl_core.fetch.pieces import pieces
 
 TOKENS = ["<p>", "text ", "<a href='/x'>x</a>", "<script>", "</script>", "<!--", "-->", "<STYLE>", "</style>", "<", ">"]
 
@@ -51,11 +51,3 @@ def test_what_is_left_out_ends_where_it_ends() -> None:
 def test_a_short_text_is_one_piece() -> None:
     assert list(pieces(["<p>one"])) == ["<p>one"]
     assert list(pieces([""])) == [""]
-
-
-def test_an_encoding_is_told_by_the_start_and_characters_are_cut_by_no_piece() -> None:
-    text = "<p>größe €" * 90_000
-    for name in ("utf-8", "utf-16", "cp1252", "gb18030"):
-        body = text.encode(name)
-        declared = None if name == "utf-16" else name
-        assert "".join(texts([body[n : n + 1001] for n in range(0, len(body), 1001)], declared)) == text

@@ -8,17 +8,19 @@ noticed: UTF-8 that isn't valid, and a legacy encoding whose bytes are valid mul
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
 from resiliparse.parse.encoding import detect_encoding
 
-from trawl_core.extract.encodings import decode_as, encoding_name, is_multibyte, name_of_codec
+from trawl_core.extract.encodings import decode_as, encoding_name, is_multibyte, name_of_codec, text_decoder
 
 Source = Literal["bom", "header", "meta", "xml", "detected", "default"]
 
 PRESCAN_BYTES = 1024
 _LATE_META_BYTES = 128 * 1024
+_SAMPLE_BYTES = 512 * 1024
 # Declared UTF-8 with a few damaged characters is UTF-8 all the same: up to this share of its multi-byte characters.
 _DAMAGED_SHARE = 0.1
 
@@ -56,6 +58,21 @@ def decode(body: bytes, declared: str | None, *, markup: bool = True) -> Decoded
         if name := xml_charset(body):
             return _declared(body, name, "xml")
     return _undeclared(body, markup)
+
+
+def decode_pieces(document: Iterable[bytes | memoryview], declared: str | None) -> Iterator[str]:
+    """The text of a long document that comes in pieces; its first half megabyte decides on the encoding."""
+    pieces = iter(document)
+    sample = bytearray()
+    for piece in pieces:
+        sample += piece
+        if len(sample) >= _SAMPLE_BYTES:
+            break
+    text_of = text_decoder(decode(bytes(sample), declared).charset)
+    yield text_of(bytes(sample)).removeprefix("\ufeff")
+    del sample
+    for piece in pieces:
+        yield text_of(bytes(piece))
 
 
 def charset_parameter(content_type: str | None) -> str | None:

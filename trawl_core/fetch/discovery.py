@@ -8,13 +8,13 @@ from typing import NamedTuple
 
 import feedparser
 
-from trawl_core.extract.charset import charset_parameter, decode
+from trawl_core.extract.charset import charset_parameter, decode, decode_pieces
 from trawl_core.extract.links import Link, find_links_in_text
 from trawl_core.extract.scripted import is_scripted
 from trawl_core.extract.sitemaps import SitemapEntry, read_sitemap
 from trawl_core.fetch.browser import Rendered
 from trawl_core.fetch.feeds import feed_slices
-from trawl_core.fetch.pieces import READ_BYTES, pieces, texts
+from trawl_core.fetch.pieces import READ_BYTES, pieces
 from trawl_core.fetch.script_redirect import script_redirect
 from trawl_core.sites import Site
 from trawl_core.urls.normalize import normalize_url
@@ -69,7 +69,7 @@ def discover(exchange: Exchange, kind: str, site: Site, known: KnownLinks | None
     if len(start) <= SHORT_BYTES:
         return tuple(_page(pieces([decode(start, charset).text]), exchange.url, start, known))
     del start
-    return tuple(_page(pieces(texts(exchange.decoded(limit), charset)), exchange.url, known=known))
+    return tuple(_page(pieces(decode_pieces(exchange.decoded(limit), charset)), exchange.url, known=known))
 
 
 def discover_rendered(rendered: Rendered, url: str) -> tuple[Found, ...]:

@@ -8,33 +8,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from trawl_core.extract.charset import decode
-from trawl_core.extract.encodings import text_decoder
-
 # A page of so many characters is read in one.
 WHOLE_CHARS = 256 * 1024
 PIECE_CHARS = 64 * 1024
 # What a page's links are read from: a page of more has said enough, and a bomb has no end.
 READ_BYTES = 8 * 2**20
 
-_SAMPLE_BYTES = 512 * 1024
 _RAW = re.compile(r"<(script|style|textarea)\b|<!--", re.IGNORECASE)
 _LONGEST_CLOSING = len("</textarea")
-
-
-def texts(document: Iterable[bytes | memoryview], declared: str | None) -> Iterator[str]:
-    """A long document's text; `declared` is the charset parameter of Content-Type. Its first half megabyte decides on the encoding."""
-    pieces = iter(document)
-    sample = bytearray()
-    for piece in pieces:
-        sample += piece
-        if len(sample) >= _SAMPLE_BYTES:
-            break
-    text_of = text_decoder(decode(bytes(sample), declared).charset)
-    yield text_of(bytes(sample)).removeprefix("\ufeff")
-    del sample
-    for piece in pieces:
-        yield text_of(bytes(piece))
 
 
 def pieces(parts: Iterable[str], size: int = PIECE_CHARS, whole: int = WHOLE_CHARS) -> Iterator[str]:
