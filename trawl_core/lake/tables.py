@@ -151,7 +151,8 @@ def read(lake: Lake, table: str, partition: Partition, columns: Sequence[str] | 
     try:
         with lake.open(name) as file:
             parquet = pq.ParquetFile(file)
-            have = [column for column in (columns or schema.names) if column in parquet.schema_arrow.names]
+            known = set(parquet.schema_arrow.names)
+            have = [column for column in (columns or schema.names) if column in known]
             data = conform(table, parquet.read(columns=have))
     except pa.ArrowException as error:
         raise _damaged(lake, name, error) from error
@@ -167,7 +168,8 @@ def stream(lake: Lake, table: str, partition: Partition, columns: Sequence[str] 
     try:
         with lake.open(name) as file:
             parquet = pq.ParquetFile(file)
-            have = [column for column in wanted if column in parquet.schema_arrow.names]
+            known = set(parquet.schema_arrow.names)
+            have = [column for column in wanted if column in known]
             for batch in parquet.iter_batches(batch_size=rows, columns=have):
                 yield conform(table, pa.Table.from_batches([batch])).select(wanted)
     except pa.ArrowException as error:
