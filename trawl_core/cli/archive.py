@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from datetime import date
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -167,10 +168,11 @@ def repair(domains: tuple[str, ...]) -> None:
     home, lake = open_home()
     home.prepare().check_writable()
     wanted = set(known_domains(home, lake, domains))
-    done = list(recover(lake, home.work, wanted or None))
     folders = [home.root, Path(lake.root)] if lake.is_local else [home.root]
-    done += [f"removed {path}, which a dead process had not finished" for folder in folders for path in sweep(folder)]
-    for line in done:
+    removed = (f"removed {path}, which a dead process had not finished" for folder in folders for path in sweep(folder))
+    done = 0
+    for line in chain(removed, recover(lake, home.work, wanted or None)):
         click.echo(line)
+        done += 1
     if not done:
         click.echo("nothing was left unfinished.")

@@ -85,7 +85,8 @@ def verify(
     )
     files = {partition: [(name, lake.size(name) or 0) for name in lake.files(lake.warc_folder(partition))] for partition in partitions}
     imported = list(imported_in(lake, partitions)) if whole_imports else []
-    total = sum(size for entries in (*files.values(), imported_sizes(lake, imported)) for _, size in entries)
+    to_read = [*chain.from_iterable(files.values()), *imported_sizes(lake, imported)]
+    total = sum(size for name, size in to_read if not name.endswith(warc.OPEN_SUFFIX))
     if readers is None:
         readers = len(os.sched_getaffinity(0)) if lake.is_local and total > _WORTH_PROCESSES_BYTES else 1
     if progress:

@@ -37,7 +37,7 @@ def home(tmp_path):
 def test_rows_lead_to_their_bytes_whatever_was_not_durable(running, tmp_path) -> None:
     chance, found = random.Random(1), Found()
     number = 0
-    while found.cuts < 7:
+    while found.cuts < 5:
         one_home(running, tmp_path / str(number), chance, 1 if number % 3 else 2, found)
         number += 1
     assert (found.told, dict(found.counts)) == ([], {})
