@@ -132,3 +132,10 @@ def test_of_known_links_only_the_first_is_told() -> None:
     exchange = _exchange(page, HTML)
     found = discover(exchange, "page", SITE, KnownLinks(lambda url: not url.endswith("/4")))
     assert [(link.url, link.text) for link in found] == [("https://docs.example.org/0", "0"), ("https://docs.example.org/4", "4")]
+
+
+def test_a_long_json_document_is_told_by_its_beginning() -> None:
+    body = b'[{"a": "' + b"x" * 200_000 + b'"}]'
+    for headers in ((), (("Content-Encoding", "gzip"),)):
+        exchange = _exchange(gzip.compress(body) if headers else body, ("Content-Type", "application/json"), *headers)
+        assert exchange.mime == "application/json"

@@ -21,7 +21,6 @@ from trawl_core.urls.normalize import normalize_url
 from trawl_core.urls.references import KnownLinks
 from trawl_core.urls.traps import pattern_of
 from trawl_core.warc.exchange import SHORT_BYTES, Exchange
-from trawl_core.warc.sniff import sniff_mime
 
 REFRESH_FOLLOWED_S = 5.0
 # So much of memory may what one document names take: 25,000 links of a page, 50,000 entries of a sitemap with URLs of 240 characters.
@@ -58,14 +57,13 @@ def discover(exchange: Exchange, kind: str, site: Site, known: KnownLinks | None
     if kind == "sitemap":
         return tuple(_sitemap(exchange, site))
     limit = min(site.max_decoded_bytes, READ_BYTES)
-    declared = exchange.header("Content-Type")
-    start = exchange.document_start(min(limit, SHORT_BYTES + 1))
-    mime = sniff_mime(start, declared)
+    declared, mime = exchange.header("Content-Type"), exchange.mime
     if kind == "feed" or mime in _FEEDS:
         return tuple(_feed(exchange.decoded(limit) if exchange.document is None else [exchange.document], exchange.url))
     if mime not in _HTML:
         return ()
     charset = charset_parameter(declared)
+    start = exchange.document_start(min(limit, SHORT_BYTES + 1))
     if len(start) <= SHORT_BYTES:
         return tuple(_page(pieces([decode(start, charset).text]), exchange.url, start, known))
     del start
@@ -82,11 +80,10 @@ def discover_rendered(rendered: Rendered, url: str) -> tuple[Found, ...]:
 
 def is_scripted_page(exchange: Exchange, site: Site) -> bool:
     """Whether a whole good answer is an HTML page that shows next to nothing before its scripts have run."""
-    if exchange.status != 200 or exchange.outcome != "ok" or not exchange.payload_length:
+    if exchange.status != 200 or exchange.outcome != "ok" or exchange.mime not in _HTML:
         return False
     document = exchange.document_start(min(site.max_decoded_bytes, READ_BYTES))
-    declared = exchange.header("Content-Type")
-    return sniff_mime(document, declared) in _HTML and is_scripted(document, charset_parameter(declared))
+    return is_scripted(document, charset_parameter(exchange.header("Content-Type")))
 
 
 def _page(parts: Iterator[str], url: str, document: bytes = b"", known: KnownLinks | None = None) -> Iterable[Found]:

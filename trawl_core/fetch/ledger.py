@@ -214,7 +214,7 @@ def _columns(row: Mapping[str, Any]) -> tuple[Any, ...]:
         row.get("fetch_redirect"),
         row.get("warc_filename"),
         max(known, default=None),
-        json.dumps({name: value for name, value in row.items() if value is not None}, default=_plain, ensure_ascii=True),
+        _to_json({name: value for name, value in row.items() if value is not None}),
     )
 
 
@@ -224,6 +224,9 @@ def _plain(value: object) -> object:
     if isinstance(value, date):
         return value.isoformat()
     raise TypeError(f"a capture row can't hold {value!r}")
+
+
+_to_json = json.JSONEncoder(default=_plain, check_circular=False).encode
 
 
 def _row(text: str) -> dict[str, Any]:

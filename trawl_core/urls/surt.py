@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from functools import lru_cache
 
 _WWW = re.compile(r"^www\d*\.")
 
@@ -23,6 +24,7 @@ def surt_key(host: str, port: int | None, path: str, query: str | None) -> str:
     return key
 
 
+@lru_cache(maxsize=4096)
 def _reversed_host(host: str) -> str:
     try:
         ipaddress.ip_address(host.strip("[]"))

@@ -10,10 +10,9 @@ from trawl_core.lake import Partition
 from trawl_core.urls.normalize import normalize_url, split_url
 from trawl_core.warc.exchange import Exchange
 from trawl_core.warc.format import IDENTICAL, NOT_MODIFIED
-from trawl_core.warc.sniff import declared_mime, sniff_mime
+from trawl_core.warc.sniff import declared_mime
 from trawl_core.warc.writer import RevisitOf, Written
 
-_SNIFF_BYTES = 64 * 1024
 _RECORD_COLUMNS = (
     "warc_filename",
     "warc_record_offset",
@@ -90,7 +89,7 @@ def capture_row(
         "fetch_redirect": fetch_redirect or redirect_target(exchange),
         "content_digest": revisit.payload_digest if confirms else exchange.payload_digest if has_payload else None,
         "content_mime_type": declared_mime(exchange.header("Content-Type")),
-        "content_mime_detected": _detected_mime(exchange) if has_payload else None,
+        "content_mime_detected": exchange.mime if has_payload else None,
         "content_charset": content_charset,
         "content_languages": content_languages,
         "content_truncated": exchange.truncated,
@@ -162,12 +161,6 @@ def revisit_of(row: dict[str, Any], profile: str) -> RevisitOf:
         payload_digest=row["content_digest"],
         payload_sha256=row.get("payload_sha256"),
     )
-
-
-def _detected_mime(exchange: Exchange) -> str | None:
-    if not exchange.payload_length:
-        return None
-    return sniff_mime(exchange.document_start(_SNIFF_BYTES), exchange.header("Content-Type"))
 
 
 def _record_columns(written: Written | None) -> dict[str, Any]:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from trawl_core.warc.content_coding import Decoded, Piece
 from trawl_core.warc.http_message import chunk_data, is_chunked
+from trawl_core.warc.sniff import HEAD_BYTES, sniff_mime
 
 # What is this short may stand in memory twice.
 SHORT_BYTES = 1 << 20
@@ -111,6 +112,14 @@ class Exchange:
     def payload_digest(self) -> str:
         """sha1 base32 of the payload, without the 'sha1:' label."""
         return self._digests[0]
+
+    @cached_property
+    def mime(self) -> str | None:
+        """Media type by the document's content, None without a payload."""
+        if not self.payload_length:
+            return None
+        # One byte more than is looked at: a document that is longer is judged by its beginning.
+        return sniff_mime(self.document_start(HEAD_BYTES + 1), self.header("Content-Type"))
 
     @cached_property
     def payload_sha256(self) -> str:

@@ -11,7 +11,7 @@ import json
 import re
 
 _WINDOW = 4096
-_HEAD = 64 * 1024
+HEAD_BYTES = 64 * 1024
 
 _SIGNATURES = (
     (b"%PDF", "application/pdf"),  # without the hyphen it is a PDF that was cut there
@@ -59,7 +59,7 @@ def sniff_mime(payload: bytes, declared: str | None) -> str:
         return named or "application/octet-stream"
     if binary := _binary_type(payload):
         return binary
-    text = _decode_head(payload[:_HEAD])
+    text = _decode_head(payload[:HEAD_BYTES])
     if text is None:
         return named if named and not _TEXTUAL.match(named) else "application/octet-stream"
     if _is_json(payload, text):
@@ -91,7 +91,11 @@ def _binary_type(payload: bytes) -> str | None:
             return mime
     # Readers find a PDF behind up to a kilobyte of junk (ISO 32000-1 annex H.3.4.1).
     window = payload[:1024]
-    if b"%PDF-" in window and not window.lstrip().startswith((b"<", b"{", b"[")) and b"\nendobj" in payload[:_HEAD].replace(b"\r", b"\n"):
+    if (
+        b"%PDF-" in window
+        and not window.lstrip().startswith((b"<", b"{", b"["))
+        and b"\nendobj" in payload[:HEAD_BYTES].replace(b"\r", b"\n")
+    ):
         return "application/pdf"
     return None
 
@@ -145,7 +149,7 @@ def _is_json(payload: bytes, text: str) -> bool:
     start = text.lstrip()
     if not start.startswith(("{", "[")):
         return False
-    if len(payload) > _HEAD:
+    if len(payload) > HEAD_BYTES:
         return bool(re.match(r'\{\s*(?:"|\})|\[\s*(?:["{\[\]]|-?\d|true|false|null)', start))
     try:
         json.loads(payload)
