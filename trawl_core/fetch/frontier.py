@@ -334,9 +334,6 @@ class Frontier:
         """How many URLs of a kind other than page entered, whatever became of them."""
         return self.db.execute("SELECT count(*) FROM urls WHERE kind = ? AND kind != 'page'", (kind,)).fetchone()[0]
 
-    def count_all(self) -> int:
-        return self.db.execute("SELECT count(*) FROM urls").fetchone()[0]
-
     def sample(self, state: int, limit: int = 10) -> tuple[int, list[str]]:
         """How many URLs are in a state, and a few of them, sorted: of those that wait the ones that come next."""
         where = "FROM urls WHERE state = ?" if state not in (LEASED, LEFT, EVICTED, HELD) else f"FROM urls WHERE {_ASIDE}"
