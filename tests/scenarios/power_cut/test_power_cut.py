@@ -59,16 +59,21 @@ def test_the_simulation_takes_away_what_was_not_synced(running, tmp_path, home, 
     assert (kept < before[path]) == (tail == "cut")
 
 
-def test_a_night_that_died_before_its_captures_were_committed_is_repaired(running, tmp_path, home) -> None:
+@pytest.mark.parametrize("source", ["the crawl's state", "the records"])
+def test_a_night_without_its_captures_is_repaired(running, tmp_path, home, source) -> None:
     lake = Lake(home / "lake")
     assert not running.run(tmp_path)
     (partition,) = lake.partitions("captures")
     rows = tables.count(lake, "captures", partition)
     lake.delete(lake.table_name("captures", partition))
+    if source == "the records":
+        for path in (home / "work").rglob("*.sqlite*"):
+            path.unlink()
     assert verify(lake) != []
     assert unfinished(lake, home / "work") == [partition]
     (told,) = recover(lake, home / "work")
-    assert f"sealed 0 file(s), {rows} captures committed" in told
+    how = f", {rows} captures committed" if source != "the records" else f"; its crawl state is lost, {rows} captures were made anew"
+    assert f"sealed 0 file(s){how}" in told
     assert tables.count(lake, "captures", partition) == rows
     assert verify(lake) == []
     assert unfinished(lake, home / "work") == []
