@@ -91,9 +91,9 @@ def resolve_revisits(lake: Lake, domain: str) -> tuple[int, int]:
     resolved = unresolved = 0
     for partition in lake.partitions_of_domain("captures", domain):
         changed: dict[str, dict[str, Any]] = {}
-        for row in _rows(lake, partition):
-            if not is_imported(row["warc_filename"]) or row["warc_type"] not in ("revisit", "conversion"):
-                continue
+        if not any(map(_is_wanted, tables.read(lake, "captures", partition, ["warc_type", "warc_filename"]).to_pylist())):
+            continue
+        for row in filter(_is_wanted, _rows(lake, partition)):
             if originals is None:
                 originals = _Originals(lake)
                 originals.read(domain)
@@ -109,6 +109,10 @@ def resolve_revisits(lake: Lake, domain: str) -> tuple[int, int]:
             rows = tables.read(lake, "captures", partition).to_pylist()
             tables.commit(lake, "captures", partition, [_without_partition({**row, **changed.get(row["capture_id"], {})}) for row in rows])
     return resolved, unresolved
+
+
+def _is_wanted(row: dict[str, Any]) -> bool:
+    return row["warc_type"] in ("revisit", "conversion") and is_imported(row["warc_filename"])
 
 
 def _columns(row: dict[str, Any], originals: _Originals) -> dict[str, Any]:
