@@ -13,6 +13,7 @@ from trawl_core.lake import Lake, Partition, tables
 from trawl_core.urls.normalize import normalize_url, split_url
 from trawl_core.warc.format import NOT_MODIFIED, unescape_line
 from trawl_core.warc.http_message import parse_headers
+from trawl_core.warc.imported import is_imported
 from trawl_core.warc.payload import CUT, LENGTH, decode_content
 from trawl_core.warc.reader import payload_of_capture, read_payload
 from trawl_core.warc.record import Record
@@ -60,7 +61,7 @@ def show_headers(lake: Lake, row: Mapping[str, Any]) -> str:
     """
     if row["warc_type"] is None:
         raise WarcError(f"showing the head of the capture {row['capture_id']}: nothing was archived ({row['outcome']}: {row['error']}).")
-    if row["revisit_profile"] != NOT_MODIFIED:
+    if row["revisit_profile"] != NOT_MODIFIED or is_imported(row["warc_filename"]):  # others keep a 304's head in its record, or nowhere
         record = read_payload(lake, row["warc_filename"], row["warc_record_offset"], row["warc_record_length"])
         if not record.head:
             raise WarcError(f"showing the head of the capture {row['capture_id']}: its {record.warc_type} record came without one.")
