@@ -445,6 +445,11 @@ def test_a_revisit_leads_to_its_payload(home, profile, fields, block):
     assert show_body(home.lake, row) == HTML
     assert (row["fetch_status"], row["outcome"]) == ((200, "ok") if profile.startswith("identical") else (304, "not_modified"))
     assert row["refers_to_url"] == URL
+    if block:
+        assert show_headers(home.lake, row) == block.decode()
+    else:
+        with pytest.raises(WarcError, match="its revisit record came without one"):
+            show_headers(home.lake, row)
     assert home.verified() == []
 
 
