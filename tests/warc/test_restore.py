@@ -63,3 +63,25 @@ def test_a_revisit_of_what_is_gone_is_kept_without_a_place(nights):
     rows = list(restored_rows(second.lake, second.partition))
     assert [row["refers_to_warc_filename"] for row in rows] == [None, None]
     assert {row["refers_to_id"] for row in rows} == {first.rows[0]["capture_id"]}
+
+
+def test_what_stands_behind_damage_is_restored_too(nights):
+    first, _ = nights
+    first.lake.delete(first.lake.table_name("captures", first.partition))
+    path = first.lake.local_path(first.warc_names[0])
+    data = bytearray(path.read_bytes())
+    data[first.rows[1]["warc_record_offset"] + 30] ^= 0xFF
+    path.write_bytes(bytes(data))
+    restored = [row["capture_id"] for row in restored_rows(first.lake, first.partition)]
+    assert restored == [row["capture_id"] for row in first.rows if row is not first.rows[1]]
+
+
+@pytest.mark.parametrize("field", [b"depth: 1e999", b"attempt: -5", b"fetchTimeMs: soon", b"via: nowhere", b"redirect-from: <urn:uuid:x>"])
+def test_odd_facts_are_no_obstacle(new_archive, make, field):
+    night = new_archive()
+    name, _, value = field.decode().partition(": ")
+    written = night.writer.write(make.exchange(make.ok(BODY)), "00000000-0000-4000-8000-000000000001", facts={name: value})
+    night.writer.close()
+    (row,) = restored_rows(night.lake, night.partition)
+    assert row["warc_record_offset"] == written.offset
+    assert (row["depth"], row["attempt"], row["via_id"], row["redirect_from_id"]) == (0, 1, None, None)

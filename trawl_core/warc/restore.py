@@ -6,17 +6,19 @@ What only the crawl knew and no record tells is null: whether a URL was a seed, 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
-from trawl_core.errors import WarcError
+from trawl_core.errors import LakeError, WarcError
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.warc import format as warc
 from trawl_core.warc.captures import capture_row
 from trawl_core.warc.exchange import Exchange
 from trawl_core.warc.http_message import parse_headers, parse_response
-from trawl_core.warc.reader import iter_records, read_payload
-from trawl_core.warc.record import Record
+from trawl_core.warc.reader import read_payload
+from trawl_core.warc.record import Record, RecordFault, parse_record
+from trawl_core.warc.scan import Scan, Stretch, sound_members
 from trawl_core.warc.writer import RevisitOf, Written
 
 _MAIN = ("response", "revisit")
@@ -35,7 +37,7 @@ class _Group:
 def restored_rows(lake: Lake, partition: Partition) -> Iterator[dict[str, Any]]:
     """Rows of the records in the partition's sealed files that `captures` does not have, in the order of the files.
 
-    Raises WarcError at a damaged record.
+    A record that can't be read, or lacks what a row needs, gets none: a verification names it.
     """
     rows = tables.read(lake, "captures", partition, _HOLDERS).to_pylist()
     holders = _Holders(lake, partition, {row["capture_id"]: row for row in rows})
@@ -45,9 +47,9 @@ def restored_rows(lake: Lake, partition: Partition) -> Iterator[dict[str, Any]]:
             if isinstance(part, Record):
                 origin = _fields(part)
             elif (capture_id := part.main.capture_id) is not None and capture_id not in holders.known:
-                row = _row(lake, partition, capture_id, part, origin, holders)
-                holders.known[capture_id] = row
-                yield row
+                with suppress(WarcError):
+                    holders.known[capture_id] = _row(lake, partition, capture_id, part, origin, holders)
+                    yield holders.known[capture_id]
 
 
 class _Holders:
@@ -62,17 +64,20 @@ class _Holders:
         if capture_id in self.known:
             return self.known[capture_id]
         if self._others is None:
-            domain = self._partition.domain or ""
-            nights = [night for night in self._lake.partitions_of_domain("captures", domain) if night != self._partition]
-            rows = tables.read_many(self._lake, "captures", nights, _HOLDERS).to_pylist()
-            self._others = {row["capture_id"]: row for row in rows if row["warc_type"] == "response"}
+            self._others = {row["capture_id"]: row for row in self._rows_of_other_nights() if row["warc_type"] == "response"}
         return self._others.get(capture_id or "")
+
+    def _rows_of_other_nights(self) -> Iterator[dict[str, Any]]:
+        for night in self._lake.partitions_of_domain("captures", self._partition.domain or ""):
+            if night != self._partition:
+                with suppress(LakeError):  # a damaged table, which a verification names: its revisits have no place
+                    yield from tables.read(self._lake, "captures", night, _HOLDERS).to_pylist()
 
 
 def _groups(lake: Lake, name: str) -> Iterator[Record | _Group]:
     """The warcinfo record, and each exchange."""
     group: _Group | None = None
-    for record in iter_records(lake, name):
+    for record in _records(lake, name):
         if record.warc_type in _MAIN:
             if group:
                 yield group
@@ -83,6 +88,13 @@ def _groups(lake: Lake, name: str) -> Iterator[Record | _Group]:
             group.beside[record.warc_type] = record
     if group:
         yield group
+
+
+def _records(lake: Lake, name: str) -> Iterator[Record]:
+    with lake.open(name) as file:
+        for member in sound_members(file, Stretch(name, 0, lake.size(name) or 0), Scan()):
+            with suppress(RecordFault):
+                yield parse_record(member.data, name, member.offset, member.length)
 
 
 def _fields(record: Record | None) -> dict[str, str]:
@@ -102,9 +114,9 @@ def _row(lake: Lake, partition: Partition, capture_id: str, group: _Group, origi
         written=_written(group, exchange),
         revisit=_revisit(main, holder) if main.warc_type == "revisit" else None,
         kind=facts.get("kind", "robots" if exchange.url.endswith("/robots.txt") else "page"),
-        depth=int(facts.get("depth", "0")),
+        depth=_number(facts.get("depth"), 0),
         is_seed=False,
-        attempt=int(facts.get("attempt", "1")),
+        attempt=_number(facts.get("attempt"), 1),
         redirect_from_id=previous,
         redirect_hop=((before or {}).get("redirect_hop") or 0) + 1 if previous else 0,
         via_id=warc.capture_id_of(facts.get("via")),
@@ -148,8 +160,12 @@ def _exchange(lake: Lake, group: _Group, facts: Mapping[str, str], holder: Mappi
         http_version=protocols["http"].upper() if "http" in protocols else None,
         tls_version=tls.replace("tls/", "TLSv") if tls else None,
         tls_cipher=main.field("WARC-Cipher-Suite"),
-        fetch_ms=float(facts["fetchTimeMs"]) if "fetchTimeMs" in facts else None,
+        fetch_ms=float(_number(facts["fetchTimeMs"], 0)) if "fetchTimeMs" in facts else None,
     )
+
+
+def _number(text: str | None, otherwise: int) -> int:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else otherwise
 
 
 def _payload(lake: Lake, holder: Mapping[str, Any] | None) -> bytes:

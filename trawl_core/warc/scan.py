@@ -95,7 +95,7 @@ def scan(lake: Lake, stretch: Stretch) -> Scan:
             if stretch.places:
                 found.end = stretch.end
                 return _scan_places(lake, stretch, found)
-            for member in _members(file, stretch, found):
+            for member in sound_members(file, stretch, found):
                 try:
                     record = parse_record(member.data, stretch.name, member.offset, member.length)
                 except RecordFault as error:
@@ -136,8 +136,8 @@ def scan_record(lake: Lake, name: str, offset: int, length: int) -> Scan:
     return found
 
 
-def _members(file: BinaryIO, stretch: Stretch, found: Scan) -> Iterator[Member]:
-    """Members with their place in the file; damage is noted, and reading goes on behind it."""
+def sound_members(file: BinaryIO, stretch: Stretch, found: Scan) -> Iterator[Member]:
+    """Members with their place in the file; damage is noted in `found`, and reading goes on behind it."""
     position: int | None = stretch.start
     while position is not None and position < stretch.end:
         start = position

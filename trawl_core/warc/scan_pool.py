@@ -64,13 +64,22 @@ def scan_in_order(lake: Lake, stretches: Iterable[Stretch], readers: int) -> Ite
 
 def _hand_out(lake: Lake, pool: list[_Reader], waiting: deque[tuple[int, Stretch]], readers: int) -> None:
     while waiting and len(pool) < readers:
-        pool.append(_Reader(*start_child(_MODULE)))
+        pool.append(_start())
         pool[-1].stretches.append(waiting.popleft())
         _send(lake, pool[-1])
     for reader in sorted(pool, key=lambda reader: len(reader.stretches)):
         while waiting and len(reader.stretches) < _QUEUED:
             reader.stretches.append(waiting.popleft())
             _send(lake, reader)
+
+
+def _start() -> _Reader:
+    try:
+        return _Reader(*start_child(_MODULE))
+    except OSError as error:
+        raise WarcError(
+            f"starting a process that reads WARC files: {error.strerror or error}. Run it again when the machine has room."
+        ) from error
 
 
 def _send(lake: Lake, reader: _Reader) -> None:
