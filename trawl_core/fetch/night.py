@@ -6,7 +6,7 @@ came of it: archive, row, links, redirect, retry. The durable order is the Recor
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict, deque
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -16,6 +16,7 @@ from trawl_core.clock import Clock
 from trawl_core.fetch.asking import ORIGIN_WAIT_S, RobotsAsking
 from trawl_core.fetch.browser import Rendered
 from trawl_core.fetch.discovery import Found
+from trawl_core.fetch.errands import Errands
 from trawl_core.fetch.frontier import Frontier, Leased, NewUrl
 from trawl_core.fetch.gate import Gate
 from trawl_core.fetch.ledger import Ledger
@@ -67,9 +68,7 @@ class Night:
         self.renderings: Counter[str | None] = Counter()
         self.refused_in_browser = 0
         self.origins: dict[str, Origin] = {}
-        # Origins whose robots.txt redirects to another one, by that one, which has to be asked at its own pace.
-        self._errands: dict[str, deque[Origin]] = defaultdict(deque)
-        self._errand_for: dict[Task, Origin] = {}
+        self._errands = Errands()
         self._asking = asking
         self._clock = clock
         self._turns = turns
@@ -102,11 +101,8 @@ class Night:
         if origin.address is None:
             origin.busy_asking = True
             return Task(origin, "resolve", origin.visit.url)
-        if errands := self._errands.get(origin.key):
-            asker = errands.popleft()
-            task = Task(origin, "robots", asker.visit.url)
-            self._errand_for[task] = asker
-            return task
+        if (errand := self._errands.next_task(origin)) is not None:
+            return errand
         if not self._asking.known(origin):
             # An errand may have led to an origin of which nothing else is wanted.
             return self._ask_for_robots(origin) if origin.leases or self.frontier.has_waiting(origin.key) else None
@@ -139,14 +135,12 @@ class Night:
         place = origin_of(origin.visit.url)
         if place == origin.key:
             return Task(origin, "robots", origin.visit.url)
-        self._errands[place].append(origin)
+        self._errands.send(origin, place)
         self._turns.enter(self.origin(place))
         return None
 
     def _give_up_errands(self, origin: Origin) -> None:
-        errands = self._errands.get(origin.key)
-        while errands:
-            asker = errands.popleft()
+        for asker in self._errands.drop(origin):
             asker.busy_asking = False
             self._asking.gave_up(asker, origin.closed_because or origin.pace.shut_because or f"{origin.key} was given up")
             self._turns.enter(asker)
@@ -238,7 +232,7 @@ class Night:
         assert exchange is not None
         self.spending.received(len(exchange.response_bytes) + len(exchange.interim))
         if task.lease is None:
-            asker = self._errand_for.pop(task, origin)
+            asker = self._errands.asker_of(task)
             pause = self._robots_answered(asker, exchange)
             if asker is not origin:
                 asker.pace.next_at = max(asker.pace.next_at, self._clock.monotonic() + (pause or 0.0))
