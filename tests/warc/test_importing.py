@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import uuid
 import zipfile
 from datetime import UTC, date, datetime, timedelta
@@ -98,6 +99,7 @@ def home(lake, tmp_path):
     return Home()
 
 
+OTHER_SITE = response("http://z.example.org/")
 WARCINFO = rec("warcinfo", b"software: Other/1.2\r\nformat: WARC File Format 1.0\r\n", None, "Content-Type: application/warc-fields")
 
 
@@ -222,10 +224,28 @@ def test_a_crawled_night_gets_the_imported_captures_and_loses_none(new_archive, 
     assert home.verified() == []
 
 
-def test_a_running_crawl_of_the_domain_is_waited_for(home):
-    with home.lake.lock("crawl-docs.example.org", "crawling"), pytest.raises(LockedError, match=r"docs\.example\.org"):
+def test_a_running_crawl_of_a_domain_fails_its_file_until_it_is_imported_again(home):
+    first, second = (
+        home.write(members(response(), response("http://a.example.org/")), "a.warc.gz"),
+        home.write(members(OTHER_SITE), "b.warc.gz"),
+    )
+    with home.lake.lock("crawl-docs.example.org", "crawling"):
+        locked, other = home.run(first, second)
+    assert (locked.status, other.status) == ("failed", "imported")
+    assert re.search(r"importing .*a\.warc\.gz: importing into docs\.example\.org: another run is at it now", locked.error)
+    assert {row["domain"] for row in home.rows()} == {"a.example.org", "z.example.org"}
+    assert home.run(first)[0].new == 1
+    assert home.verified() == []
+
+
+def test_one_import_at_a_time(home):
+    with home.lake.lock("import", "importing"), pytest.raises(LockedError, match="importing WARC files: another run is at it"):
         home.take(members(response()))
-    assert home.take(members(response())).status == "imported"
+
+
+def test_a_day_that_has_not_come_is_no_crawl_date(home):
+    with pytest.raises(UsageError, match=r"2100-01-01: that day has not come yet"):
+        home.take(members(response()), crawl_date=date(2100, 1, 1))
 
 
 def test_domains_are_those_of_sites_yaml_else_hosts(home):

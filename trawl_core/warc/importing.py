@@ -19,8 +19,8 @@ from typing import Any, BinaryIO
 
 import pyarrow as pa
 
-from trawl_core.clock import Clock
-from trawl_core.errors import LakeError, UsageError, WarcError, explain_os_error
+from trawl_core.clock import Clock, crawl_date
+from trawl_core.errors import LakeError, LockedError, UsageError, WarcError, explain_os_error
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.lake.beside import beside
 from trawl_core.sites import Site
@@ -86,8 +86,13 @@ def import_warcs(
 ) -> Iterator[Outcome]:
     """Import each file, and each WARC inside a WACZ; one outcome each, a failure among them. `progress(name, done, total)` counts bytes.
 
-    Raises UsageError when the request itself can't be done, DiskFullError, LockedError or their kin when nothing more can be stored.
+    Raises UsageError when the request itself can't be done, LockedError while another import runs, DiskFullError or its kin when nothing
+    more can be stored.
     """
+    if request.crawl_date is not None and request.crawl_date > crawl_date(clock):
+        raise UsageError(
+            f"importing under the crawl date {request.crawl_date}: that day has not come yet; today is {crawl_date(clock)} (UTC)."
+        )
     with lake.lock(_LOCK, "importing WARC files"):
         for path in paths:
             for source, file in _warcs_in(path, work):
@@ -98,6 +103,8 @@ def import_warcs(
                     yield _Import(source, file, request, lake, work, clock, progress).run()
                 except WarcError as error:
                     yield Outcome(source, "failed", error=str(error))
+                except LockedError as error:  # a crawl of one of its domains: the others of this file have their captures by now
+                    yield Outcome(source, "failed", error=f"importing {source}: {error} Then import it again: that finishes it.")
 
 
 def _warcs_in(path: Path, work: Path) -> Iterator[tuple[str, Path | WarcError]]:
