@@ -1,7 +1,7 @@
 """The two WARC writers that bench.warc compares, each run in a process of its own over the same exchanges.
 
 Both write a warcinfo record, then for each exchange a response with both digests, its request and a metadata record, one gzip
-member a record. CPU seconds are those of the writing alone.
+member a record. CPU seconds are those of the writing alone, once the file is open and the first exchange is in it.
 """
 
 from __future__ import annotations
@@ -93,14 +93,16 @@ def trawl(pages: str, coded: bool, folder: str, compression: dict[str, Any] | No
     """Write all pages with Trawl's writer; `compression` is the key of sites.yaml."""
     packing = packing_of(Compression.model_validate(compression or {}))
     lake, partition = Lake(folder), Partition(_START.date(), "docs.example.org")
-    exchanges = [exchange_of(wire) for wire in wires(pages, coded)]
-    started = time.process_time()
+    first, *exchanges = [exchange_of(wire) for wire in wires(pages, coded)]
     with WarcWriter(
         lake, partition, software="trawl", user_agent=AGENT, config_hash="0" * 16, clock=SystemClock(), work=Path(folder), packing=packing
     ) as writer:
+        writer.write(first, str(uuid.uuid4()))
+        started = time.process_time()
         for exchange in exchanges:
             writer.write(exchange, str(uuid.uuid4()))
-    return _figures(time.process_time() - started, len(exchanges), folder)
+        cpu_s = time.process_time() - started
+    return _figures(cpu_s, len(exchanges), folder)
 
 
 def warcio(pages: str, coded: bool, folder: str) -> dict[str, Any]:
@@ -110,11 +112,12 @@ def warcio(pages: str, coded: bool, folder: str) -> dict[str, Any]:
     Path(folder).mkdir(parents=True, exist_ok=True)
     exchanges = [(wire, parse_response(wire.response)) for wire in wires(pages, coded)]
     prepared = [(wire, _status_and_headers(message), _request(wire), BytesIO(message.payload)) for wire, message in exchanges]
-    started = time.process_time()
     with Path(folder, "warcio.warc.gz").open("wb") as file:
         writer = WARCWriter(file, gzip=True, warc_version="1.1")
         writer.write_record(writer.create_warcinfo_record("warcio.warc.gz", {"software": "warcio", "http-header-user-agent": AGENT}))
-        for wire, answer, request, body in prepared:
+        for number, (wire, answer, request, body) in enumerate(prepared):
+            if number == 1:
+                started = time.process_time()
             named = {
                 "WARC-Date": wire.at.strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
                 "WARC-IP-Address": "192.0.2.7",
@@ -132,7 +135,8 @@ def warcio(pages: str, coded: bool, folder: str) -> dict[str, Any]:
             writer.write_record(
                 writer.create_warc_record(wire.url, "metadata", payload=BytesIO(block), length=len(block), warc_headers_dict=facts)
             )
-    return _figures(time.process_time() - started, len(prepared), folder)
+        cpu_s = time.process_time() - started
+    return _figures(cpu_s, len(prepared) - 1, folder)
 
 
 def _status_and_headers(message: Message) -> Any:

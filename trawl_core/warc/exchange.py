@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,6 +9,7 @@ from datetime import datetime
 from functools import cached_property
 
 from trawl_core.warc.content_coding import Decoded, Piece
+from trawl_core.warc.format import base32_of, sha1_base32
 from trawl_core.warc.http_message import chunk_data, is_chunked
 from trawl_core.warc.sniff import HEAD_BYTES, sniff_mime
 
@@ -111,7 +111,8 @@ class Exchange:
     @cached_property
     def payload_digest(self) -> str:
         """sha1 base32 of the payload, without the 'sha1:' label."""
-        return self._digests[0]
+        given: bytes | None = self.__dict__["payload"]
+        return self._digests[0] if given is None else sha1_base32(given)
 
     @cached_property
     def mime(self) -> str | None:
@@ -123,15 +124,17 @@ class Exchange:
 
     @cached_property
     def payload_sha256(self) -> str:
-        return self._digests[1]
+        given: bytes | None = self.__dict__["payload"]
+        return self._digests[1] if given is None else hashlib.sha256(given).hexdigest()
 
     @cached_property
     def _digests(self) -> tuple[str, str]:
+        """Both at once: the payload of a long answer is taken out of its chunks only once."""
         sha1, sha256 = hashlib.sha1(usedforsecurity=False), hashlib.sha256()
         for piece in self.payload_pieces():
             sha1.update(piece)
             sha256.update(piece)
-        return base64.b32encode(sha1.digest()).decode(), sha256.hexdigest()
+        return base32_of(sha1.digest()), sha256.hexdigest()
 
     @cached_property
     def _is_chunked(self) -> bool:
