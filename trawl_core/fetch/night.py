@@ -232,25 +232,32 @@ class Night:
         assert exchange is not None
         self.spending.received(len(exchange.response_bytes) + len(exchange.interim))
         if task.lease is None:
-            asker = self._errands.asker_of(task)
-            pause = self._robots_answered(asker, exchange)
-            if asker is not origin:
-                asker.pace.next_at = max(asker.pace.next_at, self._clock.monotonic() + (pause or 0.0))
-                self._turns.enter(asker)
-            return pause
-        pause = self._pause(exchange)
-        if pause is not None and pause > ORIGIN_WAIT_S:
-            origin.pace.shut_because = f"{origin.key} asks to be left alone for {pause:.0f} s"
+            return self._answered_for_robots(task, exchange)
+        pause = self._pause(origin, exchange)
         if result.is_scripted:
             origin.to_render.append(result)
         else:
             self._settle(origin, task, result, pause)
         return pause
 
-    def _pause(self, exchange: Exchange) -> float | None:
+    def _answered_for_robots(self, task: Task, exchange: Exchange) -> float | None:
+        """A robots.txt came for the origin that was asked or for another one, which goes on from there."""
+        asker = self._errands.asker_of(task)
+        pauses = [self._robots_answered(asker, exchange), self._pause(task.origin, exchange)]
+        pause = max((pause for pause in pauses if pause is not None), default=None)
+        if asker is not task.origin:
+            asker.pace.next_at = max(asker.pace.next_at, self._clock.monotonic() + (pauses[0] or 0.0))
+            self._turns.enter(asker)
+        return pause
+
+    def _pause(self, origin: Origin, exchange: Exchange) -> float | None:
+        """What Retry-After asks for; more than a run can wait for shuts the origin for tonight."""
         if exchange.status not in THROTTLED:
             return None
-        return retry_after_s(exchange.header("Retry-After"), exchange.header("Date"), self._clock.now(), self.site.max_retry_after_s)
+        pause = retry_after_s(exchange.header("Retry-After"), exchange.header("Date"), self._clock.now(), self.site.max_retry_after_s)
+        if pause is not None and pause > ORIGIN_WAIT_S:
+            origin.pace.shut_because = f"{origin.key} asks to be left alone for {pause:.0f} s"
+        return pause
 
     def _robots_answered(self, origin: Origin, exchange: Exchange) -> float | None:
         origin.busy_asking = False
