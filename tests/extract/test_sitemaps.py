@@ -1,13 +1,16 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from datetime import UTC, datetime
+from itertools import chain, count, pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trawl_core.extract.sitemaps import parse_lastmod, parse_sitemap
+from trawl_core.extract.sitemaps import parse_lastmod, parse_sitemap, read_sitemap
+from trawl_core.warc.content_coding import Decoded
 
 AT = "https://docs.example.org/sitemap.xml"
 LIMIT = 1_000_000
@@ -109,3 +112,49 @@ def test_damage_anywhere_is_no_error(noise) -> None:
 )
 def test_lastmod(text, moment) -> None:
     assert parse_lastmod(text) == moment
+
+
+def _endless(head: bytes, unit: bytes) -> Iterator[bytes]:
+    yield head
+    while True:
+        yield unit * (2**18 // len(unit) + 1)
+
+
+@pytest.mark.parametrize(
+    ("head", "unit"),
+    [
+        (b"<urlset>", b" "),
+        (b"<urlset>", b"<url>"),
+        (b"<urlset>", b"<p>0</p>"),
+        (b"<urlset>", b"<url><loc>/again</loc></url>"),
+        (b"<urlset a='", b"x"),
+        (b"<urlset><!--", b"- "),
+        (b"<urlset><url><loc>", b"x"),
+        (b"<!DOCTYPE urlset [", b"<!ENTITY e 'x'>"),
+        (b"<urlset><![CDATA[", b"x"),
+        (b"https://docs.example.org/", b"x"),
+    ],
+)
+def test_what_goes_on_for_ever_is_left_or_bounded_by_the_cap(head, unit) -> None:
+    for entry in read_sitemap(Decoded(_endless(head, unit), None, 64 << 20), AT, LIMIT):
+        assert entry.url == "https://docs.example.org/again"
+
+
+def test_names_without_end_are_left() -> None:
+    document = (b"".join(b"<n%d/>" % number for number in range(start, start + 10_000)) for start in count(step=10_000))
+    assert list(read_sitemap(chain([b"<urlset>"], document), AT, LIMIT)) == []
+
+
+def test_entities_do_not_grow() -> None:
+    levels = b"".join(b"<!ENTITY e%d '%s'>" % (level, b"&e%d;" % (level - 1) * 10) for level in range(1, 12))
+    bomb = b"<!DOCTYPE x [<!ENTITY e0 'zzzzzzzzzz'>" + levels + b"]><urlset><url><loc>https://docs.example.org/&e11;</loc></url></urlset>"
+    assert all(len(url) < 3000 for url in _urls(bomb))
+
+
+@given(st.lists(st.integers(0, 500), max_size=4))
+def test_pieces_make_no_difference(cuts) -> None:
+    text = b"https://docs.example.org/a\r\nhttps://docs.example.org/\xc3\xa9\n"
+    for document in (URLSET, gzip.compress(URLSET), text):
+        places = [0, *sorted(cuts), len(document)]
+        parts = [document[start:end] for start, end in pairwise(places)]
+        assert list(read_sitemap(parts, AT, LIMIT)) == parse_sitemap(document, AT, LIMIT)

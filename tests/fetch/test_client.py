@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import random
 import socket
 import ssl
@@ -19,6 +20,7 @@ from trawl_core.clock import SystemClock
 from trawl_core.fetch.client import MAX_REDIRECT_BODY_BYTES, HttpClient
 from trawl_core.sites import Site
 from trawl_core.warc.exchange import Exchange
+from trawl_core.warc.format import sha1_base32
 from trawl_core.warc.http_message import parse_response
 
 BODY = b"<!doctype html><title>Reef</title>" + b"".join(b"<p>coral number %d</p>\n" % n for n in range(300))
@@ -554,3 +556,30 @@ def test_a_small_sound_document_is_decoded_once_for_all(exchange_with) -> None:
     assert exchange_with(OK + length(BODY) + b"\r\n" + BODY).document == BODY
     for payload in (ZIPPED[:-9], BODY, gzip.compress(bytes(2_000_000))):
         assert exchange_with(gzipped + length(payload) + b"\r\n" + payload).document is None
+
+
+def test_long_answers_are_exact_too(exchange_with) -> None:
+    body = b"".join(b"<p>%d" % number for number in range(400_000))
+    for wire in (
+        OK + length(body) + b"\r\n" + body,
+        OK + CHUNKED + b"\r\n" + chunks(body, 20),
+        OK + CHUNKED + b"\r\n" + chunks(body, 700_000),
+    ):
+        exchange = exchange_with(then_close(b"HTTP/1.1 103 Early Hints\r\n\r\n" + wire))
+        assert (exchange.outcome, exchange.truncated, exchange.interim) == ("ok", None, b"HTTP/1.1 103 Early Hints\r\n\r\n")
+        assert exchange.response_bytes == wire
+        assert exchange.payload == b"".join(exchange.payload_pieces()) == body
+        assert exchange.payload_length == len(body)
+        assert exchange.payload_sha256 == hashlib.sha256(body).hexdigest()
+        assert exchange.payload_digest == sha1_base32(body)
+        assert exchange.document_start(10) == body[:10]
+
+
+@pytest.mark.parametrize("size", [1, 3, 100])
+def test_the_size_limit_is_exact_in_chunks_of_any_size(exchange_with, size: int) -> None:
+    body = random.Random(size).randbytes(5000)
+    wire = OK + CHUNKED + b"\r\n" + chunks(body, size)
+    assert exchange_with(then_close(wire), max_bytes=5000).payload == body
+    for limit in (4999, 4998, 1):
+        cut = exchange_with(then_close(wire), max_bytes=limit)
+        assert (cut.truncated, cut.payload, parse_response(cut.response_bytes).payload) == ("length", body[:limit], body[:limit])

@@ -17,7 +17,8 @@ from trawl_core.extract.sitemap_xml import RawEntry, read_xml_entries
 from trawl_core.urls.normalize import normalize_url
 from trawl_core.warc.content_coding import Decoded
 
-MAX_ENTRIES = 100_000
+# As many as the protocol allows.
+MAX_ENTRIES = 50_000
 _GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_LAYERS = 3
 _LONGEST_LINE = 1 << 16

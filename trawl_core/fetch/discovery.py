@@ -23,9 +23,9 @@ from trawl_core.urls.traps import pattern_of
 from trawl_core.warc.exchange import SHORT_BYTES, Exchange
 
 REFRESH_FOLLOWED_S = 5.0
-# So much of memory may what one document names take: 25,000 links of a page, 50,000 entries of a sitemap with URLs of 240 characters.
+# So much of memory may what one document names take: 40,000 links of a page, 50,000 entries of a sitemap with URLs of 160 characters.
 MOST_FOUND_BYTES = 12 * 2**20
-MOST_ENTRY_BYTES = 24 * 2**20
+MOST_ENTRY_BYTES = 20 * 2**20
 _HTML = ("text/html", "application/xhtml+xml")
 _FEEDS = ("application/rss+xml", "application/atom+xml")
 
