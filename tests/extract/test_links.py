@@ -173,3 +173,7 @@ def test_of_known_links_only_the_first_is_read() -> None:
     # A reference that the document's own name completes leads elsewhere from its neighbour.
     assert [link.text for link in find_links_in_text(html, "http://site.test/dir/x", known).links] == ["1", "4", "5"]
     assert [link.text for link in find_links_in_text(html, "http://site.test/other/", known).links] == ["1", "2", "4", "5"]
+    rooted = '<a href="/">0</a><a href="/dir/b">1</a><a href="b">2</a>'
+    for url in ("http://site.test/", "http://site.test/other/", "http://other.test/"):
+        found = [link.text for link in find_links_in_text(rooted, url, known).links]
+        assert found == (["0", "1", "2"] if "other.test" in url else ["0", "2"])

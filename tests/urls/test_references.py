@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trawl_core.urls.normalize import normalize_url
-from trawl_core.urls.references import References
+from trawl_core.urls.references import KnownLinks, References
 
 BASES = [
     "http://site.test/",
@@ -105,3 +105,12 @@ def test_every_form(base, reference):
 @given(st.sampled_from(BASES), st.text("ab1.~-_/?#%=&+;:@'\\ é\n", max_size=12))
 def test_any_text(base, reference):
     assert References(base)(reference) == normalize_url(reference, base)
+
+
+def test_what_is_kept_of_known_links_is_bounded():
+    known = KnownLinks(lambda url: True)
+    for number in range(15_000):
+        folder = f"http://site.test/{number}/"
+        assert known.leads_to(f"{folder}a", "a", folder)
+        assert known.settled(folder)[1] == {"a"}
+    assert len(known._kept) <= 20_000

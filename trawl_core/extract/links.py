@@ -70,10 +70,10 @@ def links_of_tree(tree: LexborHTMLParser, url: str, known: KnownLinks | None = N
     """`known` links are left out, but for the page's first link: it shows that there are some."""
     nodes = [(node.tag, node) for node in tree.css(_SELECTOR)]
     resolve = References(_base(nodes, url))
-    settled = known.in_folder(resolve.folder) if known is not None else ()
+    by_root, by_folder = known.settled(resolve.folder) if known is not None else (frozenset(), frozenset())
     found: dict[str, Link] = {}
     for tag, reference, attributes, node in _references(nodes):
-        if reference in settled and found:
+        if found and reference in (by_root if reference[0] == "/" else by_folder):
             continue
         target = resolve(reference)
         if target is None or (known is not None and found and known.leads_to(target, reference, resolve.folder)):

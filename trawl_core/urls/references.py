@@ -19,7 +19,7 @@ _PLAIN = re.compile(r"((?:\.\./)*)(([\w~/-][\w.~/-]*)(?:\?[\w.~/=&+,;:@!$()*-]*)
 _BY_FOLDER = frozenset(string.ascii_letters + string.digits + "/._~-")
 _FOLDERS = 6
 _LONGEST_KEPT = 200
-_MOST_KEPT = 50_000
+_MOST_KEPT = 20_000
 
 
 class References:
@@ -67,17 +67,29 @@ class KnownLinks:
         self._kept: dict[str, set[str]] = {}
         self._count = 0
 
-    def in_folder(self, folder: str) -> set[str]:
-        """References, without fragment, that lead from that folder to known URLs, as far as `leads_to` was asked."""
-        return self._kept.setdefault(folder, set())
+    def settled(self, folder: str) -> tuple[set[str], set[str]]:
+        """References, without fragment, that lead from a page in that folder to known URLs as far as `leads_to` was asked:
+        those that do from any page of the origin, which begin with a slash, and the others."""
+        return self._at(_above(folder)[0]), self._at(folder)
 
     def leads_to(self, url: str, reference: str, folder: str) -> bool:
         """Whether the reference leads to a known URL, when `url` is what it stands for."""
         if not self._is_known(url):
             return False
         if reference[:1] in _BY_FOLDER and len(reference) <= _LONGEST_KEPT:
-            self._count += 1
-            if self._count > _MOST_KEPT:
-                self._kept, self._count = {}, 0
-            self.in_folder(folder).add(reference)
+            self._make_room()
+            self._at(_above(folder)[0] if reference[0] == "/" else folder).add(reference)
         return True
+
+    def _at(self, place: str) -> set[str]:
+        kept = self._kept.get(place)
+        if kept is None:
+            # A site may have as many folders as pages.
+            self._make_room()
+            kept = self._kept.setdefault(place, set())
+        return kept
+
+    def _make_room(self) -> None:
+        self._count += 1
+        if self._count > _MOST_KEPT:
+            self._kept, self._count = {}, 1
