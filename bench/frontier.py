@@ -43,6 +43,7 @@ def main() -> int:
         "urls_entered": Bar(filled.value["urls"], at_least=urls),
         "cycle_ms": Bar(cycled.value["each_ms"], at_most=0.2),
         "peak_rss_mb": Bar(round(max(spent.peak_rss_mb for spent in (filled, cycled, capped)), 1), at_most=300),
+        "open_again_s": Bar(cycled.value["open_s"], at_most=1.0),
         "evicted": Bar(capped.value["evicted"], at_least=urls // 2),
         "evicted_unaccounted": Bar(capped.value["unaccounted"], at_most=0),
         "evicted_though_among_the_best": Bar(capped.value["wronged"], at_most=0),
