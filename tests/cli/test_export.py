@@ -129,7 +129,7 @@ def test_pages_as_json_lines(tmp_path: Path, capsys: pytest.CaptureFixture[str])
         (["jsonl", "--from", "2026-11-30", "--to", "2026-11-29"], 2, "Turn them round"),
         (["jsonl", "--date", "yesterday"], 2, "2026-11-30"),
         (["jsonl", "--domain", "unknown.test"], 2, "unknown.test"),
-        (["cdxj", "--date", "2020-01-01"], 1, "no captures on 2020-01-01"),
+        (["cdxj", "--date", "2020-01-01"], 1, "no captures or warc on 2020-01-01"),
         (["wacz"], 2, "--output"),
         (["jsonl", "-o", "nowhere/x.jsonl"], 1, "writing nowhere/x.jsonl"),
     ],

@@ -22,6 +22,7 @@ ID = "0123456789abcdef0123456789abcdef"
         ("http://example.org//a//b/../c/./", "org,example)/a/c"),
         ("http://example.org/../a", "org,example)/../a"),
         ("http://example.org/a%20b/%7Ex/%2525?x=%20%41%c3%a9", "org,example)/a%20b/~x/%25?x=%20a%c3%a9"),
+        ("http://example.org/a%25252541?%2525", "org,example)/aa?%25"),
         ("http://example.org/caf\u00e9?\u00fc=1", "org,example)/caf%c3%a9?%c3%bc=1"),
         ("http://b\u00fccher.example/x", "example,xn--bcher-kva)/x"),
         ("http://127.0.0.1:8080/x", "1,0,0,127:8080)/x"),
@@ -63,6 +64,23 @@ def test_keys_are_those_of_the_index_tools(url, key):
 def test_any_text_has_a_key(text):
     key = url_key(text)
     assert key == text or (" " not in key and "\n" not in key)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://" + "9" * 5000 + "/",
+        "http://h.test:" + "9" * 5000 + "/",
+        "http://h.test/" + "%25" * 300_000,
+        "http://h.test/%" + "25" * 300_000 + "41",
+        "http://h.test/?" + "cfid=" * 100_000 + "&cftoken=&",
+        "http://h.test/" + "(0123456789abcdefghijklmn)/" * 20_000,
+        "http://" + "a." * 100_000 + "/" + "../" * 100_000,
+        "http://h.test/?" + "&" * 500_000,
+    ],
+)
+def test_what_a_hostile_archive_holds_has_a_key_soon(url):
+    assert url_key(url)
 
 
 SEGMENT = st.text("abcXYZ019._~-%!$'()*+;:@", max_size=8)

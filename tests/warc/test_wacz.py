@@ -308,10 +308,17 @@ def test_selections(two_nights, lake):
     assert [str(part.crawl_date) for part in select_archive(lake, first=date(2026, 11, 30)).partitions] == ["2026-11-30"]
     with pytest.raises(UsageError, match="Turn them round"):
         select_archive(lake, date(2026, 11, 30), date(2026, 11, 29))
-    with pytest.raises(LakeError, match="no captures on 2020-01-01"):
+    with pytest.raises(LakeError, match="no captures or warc on 2020-01-01"):
         select_archive(lake, date(2020, 1, 1), date(2020, 1, 1))
-    with pytest.raises(LakeError, match=r"no captures of other\.test\."):
+    with pytest.raises(LakeError, match=r"no captures or warc of other\.test\."):
         select_archive(lake, domains=["other.test"])
+
+
+def test_files_of_a_night_whose_captures_were_never_committed_are_taken(two_nights, package, lake):
+    lake.delete(lake.table_name("captures", two_nights[1].partition))
+    made, file = package()
+    assert made.files == 2
+    assert len(index_of(file)) == 7
 
 
 def test_an_open_file_is_told_apart(two_nights, lake):

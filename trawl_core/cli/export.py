@@ -173,7 +173,7 @@ def jsonl(
     Example: trawl export jsonl --date 2026-11-30 --output pages.jsonl.gz
     """
     home, lake = open_home()
-    partitions = select_partitions(lake, "pages", *_bounds(crawl_date, first, last), known_domains(home, lake, domains))
+    partitions = select_partitions(lake, ("pages",), *_bounds(crawl_date, first, last), known_domains(home, lake, domains))
     _write(output, overwrite, page_lines(lake, partitions, without_text=without_text))
 
 

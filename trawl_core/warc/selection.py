@@ -24,9 +24,9 @@ class Selection:
 
 
 def select_partitions(
-    lake: Lake, table: str, first: date | None = None, last: date | None = None, domains: Sequence[str] = ()
+    lake: Lake, wanted: Sequence[str], first: date | None = None, last: date | None = None, domains: Sequence[str] = ()
 ) -> list[Partition]:
-    """Partitions of `table` between two crawl dates, both included, None for no bound; all domains when none is named.
+    """Partitions of any of the tables `wanted` between two crawl dates, both included, None for no bound; all domains when none is named.
 
     Raises UsageError when the dates are in the wrong order, LakeError when there is nothing.
     """
@@ -34,14 +34,15 @@ def select_partitions(
         raise UsageError(f"selecting the crawl dates from {first} to {last}: the first is later than the last. Turn them round.")
     found = [
         partition
-        for partition in lake.partitions(table)
+        for partition in sorted({partition for table in wanted for partition in lake.partitions(table)})
         if (first is None or partition.crawl_date >= first)
         and (last is None or partition.crawl_date <= last)
         and (not domains or partition.domain in domains)
     ]
     if not found:
         raise LakeError(
-            f"there is nothing to export: {lake.url} holds no {table} {_asked(first, last, domains)}. `trawl status` shows what there is."
+            f"there is nothing to export: {lake.url} holds no {' or '.join(wanted)} {_asked(first, last, domains)}. "
+            "`trawl status` shows what there is."
         )
     return found
 
@@ -51,7 +52,7 @@ def select_archive(lake: Lake, first: date | None = None, last: date | None = No
 
     Raises UsageError and LakeError like `select_partitions`.
     """
-    partitions = select_partitions(lake, "captures", first, last, domains)
+    partitions = select_partitions(lake, ("captures", "warc"), first, last, domains)
     names: set[str] = set()
     unsealed: set[str] = set()
     for partition in partitions:

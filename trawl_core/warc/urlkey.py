@@ -17,10 +17,15 @@ _SLASHES = re.compile(r"(https?://)/+(?=.)", re.IGNORECASE)
 _PARTS = re.compile(r"([a-zA-Z][a-zA-Z0-9+.-]*):(?://([^/?#]*))?([^?#]*)(?:\?([^#]*))?", re.DOTALL)
 _STRAY = re.compile(r"[\t\r\n]+")
 _WWW = re.compile(r"^www\d*\.")
-_ADDRESS = re.compile(r"\d+|0[0-7]*(?:\.[0-7]+){1,3}|[1-9]\d*(?:\.\d+){1,3}")
+_ADDRESS = re.compile(r"\d{1,20}|0[0-7]*(?:\.[0-7]+){1,3}|[1-9]\d*(?:\.\d+){1,3}")
+_NESTED = re.compile(rb"%(?:25)+")
 _OPAQUE = ("dns:", "filedesc:", "warcinfo:")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _ESCAPED = tuple(chr(byte) if 0x20 < byte < 0x7F and byte not in b"#%" else f"%{byte:02X}" for byte in range(256))
+
+# What a hostile archive may hold must not take long: no URL that means something is longer or escaped more often.
+_LONGEST_WITH_SESSION = 8192
+_MOST_ESCAPES = 100
 
 # Each matches the whole path or query: what is before the session id, the id, what is behind it.
 _PATH_SESSIONS = (
@@ -57,7 +62,7 @@ def url_key(url: str) -> str:
         key = f"{scheme}:{_folded(_unescape(path))}"
     else:
         host, _, port = _host_and_port(authority.rpartition("@")[2])
-        if port and not (port.isascii() and port.isdigit() and int(port) < 65536):
+        if port and not (port.isascii() and port.isdigit() and len(port) <= 5 and int(port) < 65536):
             return url
         key = _host_key(host) + (f":{port}" if port and port != _DEFAULT_PORTS.get(scheme) else "") + f"){_path_key(path)}"
     return f"{key}?{query}" if query else key
@@ -110,7 +115,7 @@ def _query_key(query: str) -> str:
 
 
 def _without(sessions: tuple[re.Pattern[str], ...], text: str) -> str:
-    for session in sessions:
+    for session in sessions if len(text) <= _LONGEST_WITH_SESSION else ():
         if match := session.fullmatch(text):
             text = match[1] + (match[2] or "")
     return text
@@ -119,7 +124,10 @@ def _without(sessions: tuple[re.Pattern[str], ...], text: str) -> str:
 def _unescape(text: str) -> bytes:
     """Escapes undone until none is left."""
     raw = text.encode("utf-8", "surrogateescape")
-    while b"%" in raw and (once := unquote_to_bytes(raw)) != raw:
+    for _ in range(_MOST_ESCAPES):
+        once = unquote_to_bytes(_NESTED.sub(b"%", raw)) if b"%" in raw else raw
+        if once == raw:
+            break
         raw = once
     return raw
 
