@@ -218,7 +218,9 @@ def test_a_crawled_night_gets_the_imported_captures_and_loses_none(new_archive, 
     rows = home.rows()
     assert len(rows) == 3
     assert {row["capture_id"] for row in crawled} < {row["capture_id"] for row in rows}
-    assert home.take(ours, "ours.warc.gz", crawl_date=DAY).known == 1
+    again = home.take(ours, "ours.warc.gz", crawl_date=DAY)
+    assert (again.known, again.imported.name) == (1, None)
+    assert len(home.lake.files("warc/imported", ".warc.gz")) == 1
     kept = {row["capture_id"]: row["warc_filename"] for row in home.rows()}
     assert kept[crawled[0]["capture_id"]] == crawled[0]["warc_filename"]
     assert home.verified() == []

@@ -100,7 +100,7 @@ def _report(outcome: Outcome) -> Iterable[str]:
     if outcome.status == "already":
         yield f"{outcome.source}: imported already on {imported.imported_at[:10]}; nothing was changed."
         return
-    kept = f"{imported.form} in {imported.name}" if imported.name else "not kept: no record of it is a capture"
+    kept = f"{imported.form} in {imported.name}" if imported.name else "not kept: no capture leads into it"
     days = {day for day, _ in imported.partitions}
     hosts = {domain for _, domain in imported.partitions}
     yield (

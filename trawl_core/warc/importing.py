@@ -274,9 +274,19 @@ class _Import:
                     outcome.new, outcome.known = outcome.new + new, outcome.known + known
                 resolved, unresolved = resolve_revisits(self._lake, domain)
                 outcome.resolved, outcome.unresolved = outcome.resolved + resolved, outcome.unresolved + unresolved
+        if stored_sha256 and not self._leads_anywhere(reading.name, spool.partitions()):
+            self._lake.delete(reading.name)  # its records are archived in other files already
+            stored_sha256 = None
         outcome.imported = self._manifest(reading, spool, stored_sha256, rewriting is not None)
         write_manifest(self._lake, outcome.imported)
         return outcome
+
+    def _leads_anywhere(self, name: str, partitions: Sequence[Partition]) -> bool:
+        """Whether a row leads into the file, one of an earlier import of it for other domains included."""
+        if self._earlier and self._earlier.name == name:
+            return True
+        columns = (tables.read(self._lake, "captures", one, ["warc_filename"]).column("warc_filename") for one in partitions)
+        return any(name in column.unique().to_pylist() for column in columns)
 
     def _manifest(self, reading: Reading, spool: Spool, stored_sha256: str | None, is_rewritten: bool) -> ImportedFile:
         """With what an earlier import of the same file, for other domains, brought."""
