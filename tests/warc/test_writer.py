@@ -19,6 +19,7 @@ from trawl_core.warc.captures import revisit_of
 from trawl_core.warc.format import unescape_line
 from trawl_core.warc.http_message import parse_headers
 from trawl_core.warc.members import read_members
+from trawl_core.warc.packing import LONG_BYTES
 from trawl_core.warc.reader import iter_records, read_payload
 
 BODY = b"<!doctype html><title>t</title>" + b"".join(b"<p>line %d of the page</p>\n" % number for number in range(300))
@@ -295,16 +296,17 @@ def test_files_rotate_and_each_begins_with_warcinfo(archive, make):
         assert record.payload == part
 
 
-def test_a_failed_write_leaves_the_file_as_it_was(archive, make):
+@pytest.mark.parametrize("size", [50_000, LONG_BYTES + 600_000])
+def test_a_failed_write_leaves_the_file_as_it_was(archive, make, size):
     archive.add(make.exchange(make.ok(BODY)))
     archive.writer.sync()
     path = archive.lake.local_path(archive.warc_names[0])
     before = path.read_bytes()
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + 1_000, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(before) + size - 20_000, hard))
     try:
         with pytest.raises(LakeError):
-            archive.add(make.exchange(make.ok(os.urandom(50_000))))
+            archive.add(make.exchange(make.ok(os.urandom(size))))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert path.read_bytes() == before

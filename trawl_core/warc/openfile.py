@@ -76,9 +76,8 @@ class OpenFile:
             length = self.offset - start + len(pending)
             self.append(b"".join((pending, *rest)))
         except BaseException:
-            if self.offset > start:
-                self.offset = start
-                self._roll_back()
+            self.offset = start
+            self._roll_back()
             raise
         return length
 
