@@ -102,7 +102,7 @@ def test_microdata_values_by_element():
     html = """<div itemscope itemtype="https://schema.org/Product" itemid="#p"><h1 itemprop="name">Green
       tea</h1><img itemprop=image src="i.png"><a itemprop=url href="/t">x</a><meta itemprop=sku content=77>
       <time itemprop=releaseDate datetime=2024-01-02>Jan</time><data itemprop=weight value=5>five</data>
-      <div itemprop=offers itemscope itemtype="https://schema.org/Offer"><span itemprop=price content="3.50">3,50</span></div>
+      <div itemprop=offers itemscope itemtype="https://schema.org/Offer"><span itemprop=price content="3.50">3,50</span><meta itemprop=priceCurrency content=EUR></div>
       <b itemprop="keyword tag">a</b><b itemprop=keyword>b</b></div>"""
     (item,) = items(html)
     assert (item.syntax, item.type, item.valid) == ("microdata", "Product", True)
@@ -115,7 +115,7 @@ def test_microdata_values_by_element():
         "sku": "77",
         "releaseDate": "2024-01-02",
         "weight": "5",
-        "offers": {"@type": "https://schema.org/Offer", "price": "3.50"},
+        "offers": {"@type": "https://schema.org/Offer", "price": "3.50", "priceCurrency": "EUR"},
         "keyword": ["a", "b"],
         "tag": "a",
     }

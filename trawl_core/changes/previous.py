@@ -114,7 +114,7 @@ def complete(lake: Lake, domain: str, versions: Iterable[PageVersion]) -> dict[s
         columns = ["payload_sha256", "content_digest", "etag", "last_modified", "content_truncated", "rendered_offset"]
         captures = _rows(lake, "captures", partition, ids, columns)
         blocks = _rows(lake, "page_blocks", partition, ids, ["position", "hash", "text", "in_main"])
-        items = _rows(lake, "structured_data", partition, ids, ["position", "syntax", "type", "fields"])
+        items = _rows(lake, "structured_data", partition, ids, ["position", "syntax", "type", "fields", "within"])
         prints = _rows(lake, "fingerprints", partition, ids, ["simhash"])
         texts = _rows(lake, "pages", partition, [capture_id for capture_id in ids if capture_id not in blocks], ["text"])
         structured_known = tables.has(lake, "structured_data", partition)
@@ -132,7 +132,9 @@ def complete(lake: Lake, domain: str, versions: Iterable[PageVersion]) -> dict[s
                 incomplete=capture.get("content_truncated") in _BROKEN_OFF,
                 blocks=tuple(Block(row["hash"], row["text"], row["in_main"] is not False) for row in blocks.get(key, ()))
                 or blocks_of_text(texts[key][0]["text"] if key in texts else None),
-                structured=tuple(StructuredItem(row["syntax"], row["type"], row["fields"]) for row in items.get(key, ()))
+                structured=tuple(
+                    StructuredItem(row["syntax"], row["type"], row["fields"]) for row in items.get(key, ()) if row["within"] is None
+                )
                 if structured_known
                 else None,
                 simhash=prints[key][0]["simhash"] if key in prints else None,

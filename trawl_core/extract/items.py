@@ -11,10 +11,20 @@ _VOCABULARY = re.compile(r"^(?:.*[/#]|[\w-]+:)(?=[^/#:]+$)")
 
 
 @dataclass(frozen=True)
+class Entity:
+    """An item in the one schema of docs/structured.md. `kind` is Product, Article, Organization, Event or BreadcrumbList."""
+
+    kind: str
+    fields: dict[str, Any]
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class Item:
     """`fields` is None when the item can't be parsed; `type` has no vocabulary (`Product`), None when it is unknown.
 
-    `position` counts the items of a page from 0.
+    `position` counts the items of a page from 0; `within` is the position of the item whose part this is, None for an item
+    of its own. `preferred` is None without an `entity`.
     """
 
     syntax: str
@@ -22,6 +32,9 @@ class Item:
     fields: dict[str, Any] | None
     problems: tuple[str, ...] = ()
     position: int = 0
+    within: int | None = None
+    entity: Entity | None = None
+    preferred: bool | None = None
 
     @property
     def valid(self) -> bool:
@@ -39,6 +52,10 @@ class Item:
             "fields": None if self.fields is None else canonical_json(self.fields),
             "valid": self.valid,
             "problems": list(self.problems),
+            "within": self.within,
+            "entity_type": self.entity.kind if self.entity else None,
+            "entity": canonical_json(self.entity.fields) if self.entity else None,
+            "preferred": self.preferred,
         }
 
 
@@ -46,6 +63,16 @@ def canonical_json(value: Any) -> str:
     """JSON with sorted keys: equal values have equal text."""
     text = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
     return text.encode("utf-8", "replace").decode()
+
+
+def add_value(fields: dict[str, Any], name: str, value: Any) -> None:
+    """Give `fields[name]` one more value; the second makes it a list."""
+    if name not in fields:
+        fields[name] = value
+    elif isinstance(fields[name], list):
+        fields[name].append(value)
+    else:
+        fields[name] = [fields[name], value]
 
 
 def short_type(value: Any) -> str | None:

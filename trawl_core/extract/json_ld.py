@@ -1,13 +1,15 @@
 """JSON-LD, block by block: one broken block loses no other.
 
-What pages do around and inside the JSON that browsers' consumers accept is accepted: comments, CDATA marks, a semicolon at
-the end, trailing commas, raw line breaks in strings, several values in one block.
+What pages do around and inside the JSON is accepted where only one meaning is possible: comments, CDATA marks, a semicolon
+at the end, commas too many, raw line breaks and control characters, escapes that JSON does not know, several values in
+one block. What would need a guess (a quote too few, a cut end) is not.
 """
 
 from __future__ import annotations
 
 import html
 import json
+import math
 import re
 from typing import Any
 
@@ -15,9 +17,15 @@ from selectolax.lexbor import LexborHTMLParser
 
 from trawl_core.extract.items import Item, short_type
 
+MAX_NESTING = 100
+"""Levels of an item; more is a generator gone wrong, and what reads items recurses."""
+
 _OPENING = re.compile(r"(?://|/\*)?\s*(?:<!--|<!\[CDATA\[)\s*(?:\*/)?\s*")
-_LAX = re.compile(r"(\"(?:[^\"\\]|\\.)*\")|//[^\n]*|/\*.*?\*/|,(?=\s*[}\]])", re.DOTALL)
-_END = re.compile(r"[\s;\ufeff\xa0]*")
+_END = re.compile(r"[\s;\ufeff\xa0\x00]*")
+# Alternatives that take what is never closed up to the end: no character is looked at twice.
+_PIECE = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"?)|(//[^\n]*|/\*(?:.*?\*/|.*))|([\x00-\x1f\x7f\xa0\u200b\u2028\u2029\ufeff]+)", re.DOTALL)
+_COMMAS = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"?)|,(?:\s*+,)*+(?=\s*+[}\]])|,(?:\s*+,)++|(?<=[\[{]),(?:\s*+,)*+", re.DOTALL)
+_BAD_ESCAPE = re.compile(r"\\(?:([\"\\/bfnrt]|u[0-9a-fA-F]{4})|(.))", re.DOTALL)
 
 
 def json_ld_items(tree: LexborHTMLParser) -> list[Item]:
@@ -31,13 +39,10 @@ def json_ld_items(tree: LexborHTMLParser) -> list[Item]:
 
 def _block_items(text: str) -> list[Item]:
     try:
-        values = parse_block(text)
+        return [item for value in parse_block(text) for item in _items_of(value)]
     except (ValueError, RecursionError) as error:
-        return [Item("json-ld", None, None, (f"not JSON: {error or 'nested too deeply'}",))]
-    items: list[Item] = []
-    for value in values:
-        items.extend(_items_of(value))
-    return items
+        why = "nested too deeply" if isinstance(error, RecursionError) else str(error) or "no value"
+        return [Item("json-ld", None, None, (f"not JSON: {why}",))]
 
 
 def parse_block(text: str) -> list[Any]:
@@ -46,8 +51,7 @@ def parse_block(text: str) -> list[Any]:
     try:
         return _values(text)
     except ValueError as error:
-        repaired = _LAX.sub(lambda match: match[1] or "", text)
-        for candidate in (repaired, html.unescape(text)):
+        for candidate in (_repaired(text), html.unescape(text)):
             if candidate != text:
                 try:
                     return _values(candidate)
@@ -58,16 +62,35 @@ def parse_block(text: str) -> list[Any]:
 
 def _unwrap(text: str) -> str:
     """Without the comment and CDATA marks around the JSON."""
-    text = text.strip()
-    while match := _OPENING.match(text):
-        text = text[match.end() :]
+    start, end = 0, len(text.rstrip())
+    while match := _OPENING.match(text, _end_of_space(text, start)):
+        start = match.end()
+    text = text[start:end]
     while (bare := text.removesuffix("*/").rstrip()).endswith(("-->", "]]>")):
         text = bare[:-3].rstrip().removesuffix("//").removesuffix("/*").rstrip()
     return text
 
 
+def _repaired(text: str) -> str:
+    return _COMMAS.sub(lambda match: match[1] or ("," if _separates(match) else ""), _PIECE.sub(_mended, text))
+
+
+def _mended(match: re.Match[str]) -> str:
+    if match[1]:
+        return _BAD_ESCAPE.sub(lambda escape: escape[0] if escape[1] else escape[2] if escape[2] == "'" else f"\\\\{escape[2]}", match[1])
+    return " "
+
+
+def _separates(commas: re.Match[str]) -> bool:
+    """Whether a run of commas stands between two values."""
+    text = commas.string
+    rest = _END.match(text, commas.end())
+    before = text[: commas.start()][-1:]
+    return before not in ("[", "{", "") and text[rest.end() if rest else commas.end() :][:1] not in ("]", "}", "")
+
+
 def _values(text: str) -> list[Any]:
-    decoder = json.JSONDecoder(strict=False, parse_constant=lambda name: None)
+    decoder = json.JSONDecoder(strict=False, parse_constant=lambda name: None, parse_float=_finite)
     values = []
     at = _end_of_space(text, 0)
     while at < len(text):
@@ -75,6 +98,11 @@ def _values(text: str) -> list[Any]:
         values.append(value)
         at = _end_of_space(text, at)
     return values
+
+
+def _finite(digits: str) -> float | None:
+    number = float(digits)
+    return number if math.isfinite(number) else None
 
 
 def _end_of_space(text: str, at: int) -> int:
@@ -97,4 +125,15 @@ def _items_of(value: Any) -> list[Item]:
 
 def _item(fields: dict[str, Any]) -> Item:
     kind = short_type(fields.get("@type"))
+    if _is_deeper_than(fields, MAX_NESTING):
+        return Item("json-ld", kind, None, (f"nested deeper than {MAX_NESTING} levels",))
     return Item("json-ld", kind, fields, () if kind else ("no @type",))
+
+
+def _is_deeper_than(value: Any, limit: int) -> bool:
+    level = [value]
+    for _ in range(limit):
+        level = [inner for one in level for inner in (one.values() if isinstance(one, dict) else one) if isinstance(inner, (dict, list))]
+        if not level:
+            return False
+    return True

@@ -7,7 +7,7 @@ from typing import Any
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from trawl_core.extract.blocks import normalize_space
-from trawl_core.extract.items import Item, short_type
+from trawl_core.extract.items import Item, add_value, short_type
 from trawl_core.urls.normalize import normalize_url
 
 MAX_NESTING = 20
@@ -65,8 +65,7 @@ class _Reader:
         for member in self._properties(node, attributes):
             value = self._value(member, above | {node.mem_id}, nesting)
             for name in dict.fromkeys((member.attributes.get("itemprop") or "").split()):
-                known = fields.get(name)
-                fields[name] = value if name not in fields else [*known, value] if isinstance(known, list) else [known, value]
+                add_value(fields, name, value)
         return fields
 
     def _properties(self, root: LexborNode, attributes: dict[str, str | None]) -> list[LexborNode]:

@@ -1,10 +1,10 @@
-"""Structured data of an HTML page: JSON-LD, Microdata, OpenGraph, and the selector schemas of sites.yaml."""
+"""Structured data of an HTML page: JSON-LD, Microdata, RDFa, OpenGraph, and the selector schemas of sites.yaml."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
 from selectolax.lexbor import LexborHTMLParser
 
@@ -12,25 +12,44 @@ from trawl_core.extract.charset import charset_parameter, decode
 from trawl_core.extract.guards import defuse
 from trawl_core.extract.items import Item
 from trawl_core.extract.json_ld import json_ld_items
+from trawl_core.extract.mapping.entities import with_entities
 from trawl_core.extract.microdata import microdata_items
+from trawl_core.extract.opengraph import opengraph_items
+from trawl_core.extract.rdfa import rdfa_items
 from trawl_core.extract.selectors import selector_item
 from trawl_core.sites import ExtractionSchema
+from trawl_core.urls.normalize import normalize_url
 from trawl_core.warc.sniff import sniff_mime
 
+STRUCTURED_VERSION = "2"
+"""Raise it with every change that gives other rows for the same body: rows of another version are not carried over."""
 MAX_BYTES = 20_000_000
-_MARKERS = re.compile(rb"ld\+json|itemscope|property\s*=\s*[\"']?(?:og|product|article):", re.IGNORECASE)
-_OPENGRAPH = re.compile(r"(?:og|product|article|book|profile|music|video):[\w:.-]+")
+MAX_ITEMS = 5000
+_MARKERS = re.compile(rb"ld\+json|itemscope|typeof\s*=|property\s*=\s*[\"']?(?:og|product|article):", re.IGNORECASE)
 
 
 def structured_items(html_text: str, url: str, schemas: Sequence[ExtractionSchema] = ()) -> list[Item]:
-    """Items of an HTML document in the order JSON-LD, Microdata, OpenGraph, schemas; `position` counts through them.
+    """Items of an HTML document in the order JSON-LD, Microdata, RDFa, OpenGraph, schemas; `position` counts through them.
 
-    Only schemas whose pattern is found in `url` apply.
+    Only schemas whose pattern is found in `url` apply. What is beyond 5,000 items is left out, and the last says so.
     """
     tree = LexborHTMLParser(defuse(html_text)[0])
-    items = [*json_ld_items(tree), *microdata_items(tree, url), *_opengraph(tree)]
-    items.extend(selector_item(tree, url, schema) for schema in schemas if re.search(schema.pattern, url))
+    base = document_base(tree, url)
+    items = [*json_ld_items(tree), *microdata_items(tree, base), *rdfa_items(tree, base), *opengraph_items(tree)]
+    left_out = len(items) - MAX_ITEMS
+    if left_out > 0:
+        del items[MAX_ITEMS:]
+        items[-1] = replace(items[-1], problems=(*items[-1].problems, f"{left_out} more items of this page were left out"))
+    items = with_entities(items, base)
+    items += [selector_item(tree, base, schema) for schema in schemas if re.search(schema.pattern, url)]
     return [item.at(position) for position, item in enumerate(items)]
+
+
+def document_base(tree: LexborHTMLParser, url: str) -> str:
+    """What relative references of a document are resolved against."""
+    for node in tree.css("base[href]"):
+        return normalize_url((node.attributes.get("href") or "").strip(), url) or url
+    return url
 
 
 def body_items(document: bytes, url: str, content_type: str | None, schemas: Sequence[ExtractionSchema] = ()) -> list[Item]:
@@ -41,19 +60,3 @@ def body_items(document: bytes, url: str, content_type: str | None, schemas: Seq
     if sniff_mime(document, content_type) not in ("text/html", "application/xhtml+xml"):
         return []
     return structured_items(decode(document, charset_parameter(content_type)).text, url, applying)
-
-
-def _opengraph(tree: LexborHTMLParser) -> list[Item]:
-    """One item with all OpenGraph properties; one that is repeated has a list of values."""
-    fields: dict[str, Any] = {}
-    for node in tree.css("meta[property][content]"):
-        attributes = node.attributes
-        for name in (attributes.get("property") or "").split():
-            if _OPENGRAPH.fullmatch(name):
-                value = attributes.get("content") or ""
-                known = fields.get(name)
-                fields[name] = value if known is None else [*known, value] if isinstance(known, list) else [known, value]
-    if not any(name.startswith("og:") for name in fields):
-        return []
-    kind = fields.get("og:type")
-    return [Item("opengraph", kind if isinstance(kind, str) else None, fields)]

@@ -11,7 +11,7 @@ from typing import Literal
 
 import pyarrow as pa
 
-SCHEMA_VERSION = 3  # raised with each change of a table; files of an older version are read, with nulls for what they lack
+SCHEMA_VERSION = 4  # raised with each change of a table; files of an older version are read, with nulls for what they lack
 
 DATE = pa.date32()
 TIME = pa.timestamp("us", tz="UTC")
@@ -239,7 +239,7 @@ page_blocks = _spec(
 structured_data = _spec(
     "structured_data",
     "domain",
-    "One row per structured item on a page",
+    "One row per structured item on a page: JSON-LD, Microdata, RDFa, OpenGraph and the selector schemas of sites.yaml",
     ("url", "capture_id", "position"),
     ("url", TEXT, "Requested URL"),
     ("capture_id", TEXT, "The capture"),
@@ -249,6 +249,18 @@ structured_data = _spec(
     ("fields", TEXT, "The item as a JSON object with sorted keys; null when it can't be parsed"),
     ("valid", BOOL, "Parsed, and no problem found"),
     ("problems", pa.list_(TEXT), "What is wrong with it"),
+    ("within", SMALL, "position of the item whose part this is, for a Product that is a page's main entity; null for an item of its own"),
+    ("entity_type", TEXT, "Product, Article, Organization, Event or BreadcrumbList, also for their subtypes; null for other items"),
+    (
+        "entity",
+        TEXT,
+        "The item in one schema for all syntaxes, a JSON object with sorted keys (docs/structured.md); null without entity_type",
+    ),
+    (
+        "preferred",
+        BOOL,
+        "Of this entity_type the page's first syntax without a problem, in the order json-ld, microdata, rdfa, opengraph; null without entity_type",
+    ),
 )
 
 fingerprints = _spec(
