@@ -98,7 +98,7 @@ class Exchange:
         given: bytes | None = self.__dict__["payload"]
         if given is not None:
             return len(given)
-        return sum(map(len, self.payload_pieces())) if self._is_chunked else len(self.response_bytes) - self.head_length
+        return self._measured[2] if self._is_chunked else len(self.response_bytes) - self.head_length
 
     def decoded(self, max_decoded_bytes: int) -> Decoded:
         """The document in pieces: the payload without its content coding, at most so much of it."""
@@ -112,7 +112,7 @@ class Exchange:
     def payload_digest(self) -> str:
         """sha1 base32 of the payload, without the 'sha1:' label."""
         given: bytes | None = self.__dict__["payload"]
-        return self._digests[0] if given is None else sha1_base32(given)
+        return self._measured[0] if given is None else sha1_base32(given)
 
     @cached_property
     def mime(self) -> str | None:
@@ -125,16 +125,17 @@ class Exchange:
     @cached_property
     def payload_sha256(self) -> str:
         given: bytes | None = self.__dict__["payload"]
-        return self._digests[1] if given is None else hashlib.sha256(given).hexdigest()
+        return self._measured[1] if given is None else hashlib.sha256(given).hexdigest()
 
     @cached_property
-    def _digests(self) -> tuple[str, str]:
-        """Both at once: the payload of a long answer is taken out of its chunks only once."""
-        sha1, sha256 = hashlib.sha1(usedforsecurity=False), hashlib.sha256()
+    def _measured(self) -> tuple[str, str, int]:
+        """Both digests and the length at once: to go through an answer in chunks of a byte takes seconds."""
+        sha1, sha256, length = hashlib.sha1(usedforsecurity=False), hashlib.sha256(), 0
         for piece in self.payload_pieces():
             sha1.update(piece)
             sha256.update(piece)
-        return base32_of(sha1.digest()), sha256.hexdigest()
+            length += len(piece)
+        return base32_of(sha1.digest()), sha256.hexdigest(), length
 
     @cached_property
     def _is_chunked(self) -> bool:
