@@ -3,7 +3,8 @@ import gzip
 import pytest
 
 from trawl_core.extract.pool import ExtractorPool
-from trawl_core.extract.stage import extract_pages, extract_structured
+from trawl_core.extract.stage import extract_pages
+from trawl_core.extract.structured_stage import extract_structured
 from trawl_core.lake import tables
 from trawl_core.sites import Site
 

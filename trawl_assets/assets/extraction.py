@@ -8,7 +8,9 @@ from trawl_assets.batches import per_partition
 from trawl_assets.checks import PAGES_LEAD_TO_RECORDS, matches_schema
 from trawl_assets.resources import Trawl
 from trawl_core.extract.page import EXTRACTOR_VERSION
-from trawl_core.extract.stage import ExtractorPool, extract_pages, extract_structured
+from trawl_core.extract.stage import ExtractorPool, extract_pages
+from trawl_core.extract.structured import STRUCTURED_VERSION
+from trawl_core.extract.structured_stage import extract_structured
 
 PAGE_CHECKS = (PAGES_LEAD_TO_RECORDS, matches_schema("pages"))
 DATA_CHECKS = (matches_schema("structured_data"),)
@@ -37,7 +39,7 @@ def pages(context: dg.AssetExecutionContext, trawl: Trawl) -> dg.MaterializeResu
     group="extraction",
     kinds={"python", "parquet"},
     deps=[warc_snapshot, pages],
-    version=EXTRACTOR_VERSION,
+    version=STRUCTURED_VERSION,
     checks=DATA_CHECKS,
 )
 def structured_data(context: dg.AssetExecutionContext, trawl: Trawl) -> dg.MaterializeResult:

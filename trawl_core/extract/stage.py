@@ -1,10 +1,9 @@
-"""The extraction stage of one partition: `pages` with `page_blocks`, and `structured_data`."""
+"""The extraction stage of one partition: `pages` with `page_blocks`."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import fields
 from statistics import median
@@ -12,12 +11,10 @@ from typing import Any
 
 import pyarrow as pa
 
-from trawl_core.errors import WarcError
 from trawl_core.extract import carry
-from trawl_core.extract.bodies import body_capture_id, body_place, captures_with_body, is_rendered, read_body
+from trawl_core.extract.bodies import body_capture_id, body_place, captures_with_body, is_rendered
 from trawl_core.extract.page import Page
 from trawl_core.extract.pool import ExtractorPool
-from trawl_core.extract.structured import body_items
 from trawl_core.extract.worker import Job
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.lake.earlier import build_after_earlier
@@ -25,7 +22,7 @@ from trawl_core.lake.tables import StageResult
 from trawl_core.sites import Site
 from trawl_core.urls.scope import Scope
 
-__all__ = ["ExtractorPool", "extract_pages", "extract_structured"]
+__all__ = ["ExtractorPool", "extract_pages"]
 
 _ROWS_PER_BATCH = 200
 _MAX_PROBLEMS = 10
@@ -199,47 +196,3 @@ def _from_body(row: dict[str, Any]) -> dict[str, Any]:
 
 def _without_place(blocks: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{name: block[name] for name in ("position", "hash", "heading", "text", "in_main")} for block in blocks]
-
-
-def extract_structured(lake: Lake, partition: Partition, site: Site) -> StageResult:
-    """Commit `structured_data` of a partition from the archived bodies, after that of earlier dates that lack it.
-
-    Facts: rows, by_syntax, by_type (the ten commonest), invalid, problems (up to 10, by URL).
-    """
-    return build_after_earlier(lake, "structured_data", "captures", partition, lambda one: _extract_items(lake, one, site))
-
-
-def _extract_items(lake: Lake, partition: Partition, site: Site) -> StageResult:
-    problems: list[str] = []
-    batches = list(_structured_batches(lake, partition, site, problems))
-    data = pa.concat_tables(batches) if batches else tables.empty("structured_data")
-    types = Counter(value for value in data["type"].to_pylist() if value)
-    facts = {
-        "rows": data.num_rows,
-        "by_syntax": dict(sorted(Counter(data["syntax"].to_pylist()).items())),
-        "by_type": dict(sorted(types.items(), key=lambda item: (-item[1], item[0]))[:10]),
-        "invalid": data["valid"].to_pylist().count(False),
-        "problems": sorted(problems)[:_MAX_PROBLEMS],
-    }
-    return StageResult((tables.commit(lake, "structured_data", partition, data),), facts)
-
-
-def _structured_batches(lake: Lake, partition: Partition, site: Site, problems: list[str]) -> Iterator[pa.Table]:
-    for captures in _batches(captures_with_body(lake, partition)):
-        rows: list[dict[str, Any]] = []
-        for capture in captures:
-            try:
-                body = read_body(lake, capture, site.max_decoded_bytes)
-            except WarcError as error:
-                problems.append(f"{capture['url']}: {error}")
-                continue
-            if body is not None:
-                items = body_items(body.document, capture["url"], body.content_type, site.extraction)
-                rows.extend({"url": capture["url"], "capture_id": capture["capture_id"], **item.columns()} for item in items)
-                problems.extend(f"{capture['url']}: {problem}" for item in items for problem in item.problems)
-        yield tables.from_rows("structured_data", rows, partition)
-
-
-def _batches(captures: Sequence[dict[str, Any]]) -> Iterable[Sequence[dict[str, Any]]]:
-    for start in range(0, len(captures), _ROWS_PER_BATCH):
-        yield captures[start : start + _ROWS_PER_BATCH]

@@ -21,6 +21,7 @@ from trawl_core.lake.schemas import SCHEMA_VERSION, TABLES, TableSpec
 
 ROW_GROUP_ROWS = 10_000
 _VERSION_KEY = b"trawl_schema_version"
+_MADE_FROM_KEY = b"trawl_made_from"
 
 
 @dataclass(frozen=True)
@@ -88,8 +89,15 @@ def conform(table: str, data: pa.Table) -> pa.Table:
     return pa.Table.from_arrays(arrays, schema=schema)
 
 
-def commit(lake: Lake, table: str, partition: Partition, data: pa.Table | pl.DataFrame | Sequence[Mapping[str, Any]]) -> Committed:
-    """Replace one partition of `table` by `data` (arrow, polars or rows).
+def commit(
+    lake: Lake,
+    table: str,
+    partition: Partition,
+    data: pa.Table | pl.DataFrame | Sequence[Mapping[str, Any]],
+    *,
+    made_from: str | None = None,
+) -> Committed:
+    """Replace one partition of `table` by `data` (arrow, polars or rows); `made_from` is kept in the file for `made_from`.
 
     Raises SchemaError for a wrong column or partition, DiskFullError and its kin from the lake.
     """
@@ -101,13 +109,16 @@ def commit(lake: Lake, table: str, partition: Partition, data: pa.Table | pl.Dat
     rows = conform(table, data) if isinstance(data, pa.Table) else from_rows(table, data, partition)
     _check_partition(spec, partition, rows)
     rows = rows.sort_by([(key, "ascending") for key in spec.sort]) if rows.num_rows > 1 else rows
-    return commit_stream(lake, table, partition, rows.to_batches(max_chunksize=ROW_GROUP_ROWS))
+    return commit_stream(lake, table, partition, rows.to_batches(max_chunksize=ROW_GROUP_ROWS), made_from=made_from)
 
 
-def commit_stream(lake: Lake, table: str, partition: Partition, batches: Iterable[pa.RecordBatch]) -> Committed:
+def commit_stream(
+    lake: Lake, table: str, partition: Partition, batches: Iterable[pa.RecordBatch], *, made_from: str | None = None
+) -> Committed:
     """Like `commit` for batches already conforming and in sort order; each batch becomes a row group, memory stays bounded."""
     spec = spec_of(table)
-    schema = spec.schema.with_metadata({**(spec.schema.metadata or {}), _VERSION_KEY: str(SCHEMA_VERSION).encode()})
+    notes = {_VERSION_KEY: str(SCHEMA_VERSION).encode()} | ({} if made_from is None else {_MADE_FROM_KEY: made_from.encode()})
+    schema = spec.schema.with_metadata({**(spec.schema.metadata or {}), **notes})
     rows = 0
 
     def write(file: BinaryIO) -> None:
@@ -194,6 +205,19 @@ def count(lake: Lake, table: str, partition: Partition) -> int | None:
             return pq.ParquetFile(file).metadata.num_rows
     except pa.ArrowException as error:
         raise _damaged(lake, name, error) from error
+
+
+def made_from(lake: Lake, table: str, partition: Partition) -> str | None:
+    """What `commit` was told that the file was made from; None for a file without it, and for none. Raises LakeError."""
+    name = lake.table_name(table, partition)
+    if not lake.exists(name):
+        return None
+    try:
+        with lake.open(name) as file:
+            note = (pq.ParquetFile(file).schema_arrow.metadata or {}).get(_MADE_FROM_KEY)
+    except pa.ArrowException as error:
+        raise _damaged(lake, name, error) from error
+    return None if note is None else note.decode()
 
 
 def read_many(lake: Lake, table: str, partitions: Iterable[Partition], columns: Sequence[str] | None = None) -> pa.Table:

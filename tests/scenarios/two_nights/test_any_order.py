@@ -13,7 +13,8 @@ import pytest
 
 from trawl_core.changes.stage import detect_changes
 from trawl_core.dedup.stage import find_duplicates, fingerprint_pages
-from trawl_core.extract.stage import ExtractorPool, extract_pages, extract_structured
+from trawl_core.extract.stage import ExtractorPool, extract_pages
+from trawl_core.extract.structured_stage import extract_structured
 from trawl_core.lake import Lake, Partition
 from trawl_core.recrawl.health import report_night
 from trawl_core.recrawl.stage import update_url_history
