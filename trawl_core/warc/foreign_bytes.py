@@ -17,6 +17,7 @@ from typing import BinaryIO
 from isal import igzip_lib, isal_zlib
 
 from trawl_core.errors import WarcError
+from trawl_core.warc.members import find_member
 
 GZIP = b"\x1f\x8b"
 _GZIP_DEFLATE = b"\x1f\x8b\x08"
@@ -87,7 +88,7 @@ def _of_gzip(file: BinaryIO) -> Iterator[Piece | Break]:
         if magic == _GZIP_DEFLATE:
             offset = yield from _members_from(file, offset)
             continue
-        found = _next_member(file, offset)
+        found = find_member(file, offset)
         yield Break(offset, _what_lies_there(file, offset, found))
         offset = found
 
@@ -116,12 +117,12 @@ def _members_from(file: BinaryIO, offset: int) -> Iterator[Piece | Break]:
                     consumed += len(buffered)
                     if not buffered:
                         yield Break(start, f"the file ends after {consumed} bytes of a gzip member")
-                        return _next_member(file, start + 1)  # damage can hide the end of a member
+                        return find_member(file, start + 1)  # damage can hide the end of a member
         except igzip_lib.IsalError as error:
             # ISA-L gives nothing of the call that met the damage; zlib gives every byte before it.
             yield from _before_the_damage(file, start, emitted, begins)
             yield Break(start, f"the gzip member is damaged ({error})")
-            return _next_member(file, start + 1)
+            return find_member(file, start + 1)
         buffered, offset = stream.unused_data, end
         if len(buffered) < len(_GZIP_DEFLATE):
             file.seek(offset)
@@ -161,19 +162,6 @@ def _byte_by_byte(stream: zlib._Decompress, block: bytes) -> bytes:
         except zlib.error:
             break
     return bytes(data)
-
-
-def _next_member(file: BinaryIO, offset: int) -> int | None:
-    """Offset of the next gzip member, from `offset` on, that begins with a WARC record; None when there is none."""
-    for candidate in _positions(file, offset, _GZIP_DEFLATE):
-        file.seek(candidate)
-        try:
-            data = isal_zlib.decompressobj(wbits=_WBITS).decompress(file.read(1 << 14), 64)
-        except igzip_lib.IsalError:
-            continue
-        if data.lstrip(b"\r\n").startswith(b"WARC/"):
-            return candidate
-    return None
 
 
 def _positions(file: BinaryIO, offset: int, wanted: bytes) -> Iterator[int]:
