@@ -126,6 +126,65 @@ def test_prescan(head, name):
     assert meta_charset(head) == name
 
 
+KOREAN = "항구의 수위는 매일 바뀝니다. 강은 바다로 흐릅니다. "
+CHINESE = "港口的水位每天都在变化。河流经过港口流入大海。"
+GREEK = "Το ποτάμι κυλά προς τη θάλασσα και περνά από το λιμάνι. "
+FRENCH = "La rivière très étroite passe près du café fermé cet été, où Hélène était allée. "
+CZECH = "Příliš žluťoučký kůň úpěl ďábelské ódy, říká se to každým rokem. "
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "declared", "meta", "charset"),
+    [
+        (RUSSIAN, "cp1251", "iso-8859-1", None, "windows-1251"),
+        (RUSSIAN, "cp1251", "iso-8859-1", "windows-1251", "windows-1251"),
+        (RUSSIAN, "koi8-r", "windows-1251", None, "koi8-r"),
+        (RUSSIAN, "cp1251", "koi8-r", None, "windows-1251"),
+        (GREEK, "iso-8859-7", "latin1", None, "iso-8859-7"),
+        (JAPANESE, "cp932", "iso-8859-1", "shift_jis", "shift_jis"),
+        (JAPANESE, "cp932", "euc-jp", None, "shift_jis"),
+        (JAPANESE, "euc_jp", "shift_jis", None, "euc-jp"),
+        (CHINESE, "gbk", "latin1", None, "gb18030"),
+        (KOREAN, "euc_kr", "latin1", None, "euc-kr"),
+        (KOREAN, "euc_kr", None, None, "euc-kr"),
+        (FRENCH, "cp1252", "windows-1251", None, "windows-1252"),
+        (FRENCH, "cp1252", "utf-8", None, "windows-1252"),
+        (CZECH, "cp1250", "iso-8859-1", "windows-1250", "windows-1250"),
+        (FRENCH, "utf-16-le", None, None, "utf-16le"),
+        (FRENCH, "utf-16-be", "utf-8", None, "utf-16be"),
+    ],
+)
+def test_a_wrong_declaration_is_noticed(text, codec, declared, meta, charset):
+    decoded = decode(page(text * 3, meta).encode(codec), declared)
+    assert (decoded.charset, decoded.source) == (charset, "detected")
+    assert text in decoded.text
+
+
+@pytest.mark.parametrize(
+    ("text", "codec", "declared"),
+    [
+        (RUSSIAN.upper(), "cp1251", "windows-1251"),
+        (FRENCH, "cp1252", "iso-8859-1"),
+        (CZECH, "cp1250", "windows-1250"),
+        ("Café » » » ··· °°°° prix: 5€ ", "cp1252", "windows-1252"),
+        ("The letters α and β, the word ἀρχή. ", "utf-8", "utf-8"),
+    ],
+)
+def test_a_right_declaration_is_kept(text, codec, declared):
+    decoded = decode(page(text * 3).encode(codec, "ignore"), declared)
+    assert (decoded.charset, decoded.source) == (encoding_name(declared), "header")
+
+
+@pytest.mark.parametrize("wrongly", ["cp1252", "latin-1"])
+def test_utf8_encoded_twice_is_repaired(wrongly):
+    text = FRENCH if wrongly == "cp1252" else RUSSIAN
+    decoded = decode(page(text).encode().decode(wrongly).encode(), "utf-8")
+    assert (decoded.charset, decoded.source) == ("utf-8", "repaired")
+    assert text in decoded.text
+    about_it = page("“Ã©” is an “é” read wrongly, “Ã¨” an “è” and “Ã§” a “ç”.").encode()
+    assert decode(about_it, "utf-8").source == "header"
+
+
 def test_markup_is_not_looked_for_in_plain_text():
     body = '<meta charset="windows-1251"> naïve “quotes”'.encode()
     assert decode(body, None, markup=False).charset == "utf-8"

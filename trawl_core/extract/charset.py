@@ -2,7 +2,8 @@
 
 The order of the HTML standard (https://html.spec.whatwg.org/#determining-the-character-encoding): byte order mark,
 Content-Type, meta in the first 1,024 bytes, XML declaration; then detection. A declaration that the bytes contradict is
-noticed: UTF-8 that isn't valid, and a legacy encoding whose bytes are valid multi-byte UTF-8.
+noticed: UTF-8 that isn't valid, a legacy encoding whose bytes are valid multi-byte UTF-8, one that can't decode them, and one
+whose text no language writes; then the next declaration is asked, and detection. UTF-8 that was encoded twice is undone.
 """
 
 from __future__ import annotations
@@ -15,8 +16,9 @@ from typing import Literal
 from resiliparse.parse.encoding import detect_encoding
 
 from trawl_core.extract.encodings import decode_as, encoding_name, is_multibyte, name_of_codec, text_decoder
+from trawl_core.extract.mojibake import is_latin, looks_garbled, undo_twice_encoded
 
-Source = Literal["bom", "header", "meta", "xml", "detected", "default"]
+Source = Literal["bom", "header", "meta", "xml", "detected", "default", "repaired"]
 
 PRESCAN_BYTES = 1024
 _LATE_META_BYTES = 128 * 1024
@@ -29,12 +31,16 @@ _XML = re.compile(rb"^<\?xml\s[^>]*?encoding\s*=\s*(?:\"([^\">]{1,64})\"|'([^'>]
 _MARKUP = re.compile(rb"<!--.*?(?:-->|\Z)|<meta(?=[\s/])|</?[a-z]|<[!/?][^>]*>?", re.IGNORECASE | re.DOTALL)
 _ATTRIBUTE = re.compile(rb"[\s/]*([^\s/>=][^\s/>=]*)(?:\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s>\"'][^\s>]*)))?")
 _CHARSET_IN_CONTENT = re.compile(rb"charset\s*=\s*(?:\"([^\"]*)\"|'([^']*)'|([^\s;\"']+))", re.IGNORECASE)
+_HIGH_BYTES = re.compile(rb"[\x80-\xff]")
 _MULTIBYTE_UTF8 = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
 
 
 @dataclass(frozen=True)
 class Decoded:
-    """`charset` is the WHATWG name of the encoding, `source` where it came from; `text` has no byte order mark."""
+    """`charset` is the WHATWG name of the encoding, `source` where it came from; `text` has no byte order mark.
+
+    `detected` is also the source where the bytes contradict what is declared; `repaired` that of UTF-8 encoded twice.
+    """
 
     text: str
     charset: str
@@ -49,15 +55,17 @@ def decode(body: bytes, declared: str | None, *, markup: bool = True) -> Decoded
     """
     for mark, name in _BOMS:
         if body.startswith(mark):
-            return Decoded(decode_as(body[len(mark) :], name)[0], name, "bom")
+            return _repaired(body[len(mark) :], Decoded(decode_as(body[len(mark) :], name)[0], name, "bom"))
+    if name := _utf16_by_zeros(body[:PRESCAN_BYTES]):
+        return Decoded(decode_as(body, name)[0], name, "xml" if body[:10].replace(b"\x00", b"") == b"<?xml" else "detected")
     if declared and (name := encoding_name(declared)):
-        return _declared(body, name, "header")
+        return _repaired(body, _declared(body, name, "header", markup))
     if markup:
         if name := meta_charset(body[:PRESCAN_BYTES]):
-            return _declared(body, name, "meta")
+            return _repaired(body, _declared(body, name, "meta", markup))
         if name := xml_charset(body):
-            return _declared(body, name, "xml")
-    return _undeclared(body, markup)
+            return _repaired(body, _declared(body, name, "xml", markup))
+    return _repaired(body, _undeclared(body, markup))
 
 
 def decode_pieces(document: Iterable[bytes | memoryview], declared: str | None) -> Iterator[str]:
@@ -68,7 +76,7 @@ def decode_pieces(document: Iterable[bytes | memoryview], declared: str | None) 
         sample += piece
         if len(sample) >= _SAMPLE_BYTES:
             break
-    text_of = text_decoder(decode(bytes(sample), declared).charset)
+    text_of = text_decoder(decode(bytes(sample), declared).charset)  # of a long document nothing is repaired
     yield text_of(bytes(sample)).removeprefix("\ufeff")
     del sample
     for piece in pieces:
@@ -112,6 +120,16 @@ def xml_charset(body: bytes) -> str | None:
     return _no_utf16(name)
 
 
+def _utf16_by_zeros(head: bytes) -> str | None:
+    """UTF-16 without a byte order mark, by the zeros that every other byte of markup is; None for anything else."""
+    if b"\x00" not in head[:2] or len(head) < 8:
+        return None
+    even, odd = head[::2].count(0) * 2 / len(head), head[1::2].count(0) * 2 / len(head)
+    if min(even, odd) > 0.1 or max(even, odd) < 0.5:
+        return None
+    return "utf-16be" if even > odd else "utf-16le"
+
+
 def _attributes(data: bytes, at: int) -> tuple[dict[bytes, bytes], int]:
     """Attributes of the tag whose name ends at `at` (the first of a name wins), and the place behind the tag."""
     found: dict[bytes, bytes] = {}
@@ -142,21 +160,52 @@ def _first_group(match: re.Match[bytes]) -> str:
     return next((group for group in match.groups() if group is not None), b"").decode("latin-1").strip()
 
 
-def _declared(body: bytes, name: str, source: Source) -> Decoded:
+def _repaired(body: bytes, decoded: Decoded) -> Decoded:
+    """`decoded`, or what stands behind UTF-8 that was encoded twice."""
+    if decoded.charset != "utf-8" or decoded.text.isascii() or (text := undo_twice_encoded(body)) is None:
+        return decoded
+    return Decoded(text, "utf-8", "repaired")
+
+
+def _declared(body: bytes, name: str, source: Source, markup: bool) -> Decoded:
     text, faults = decode_as(body, name)
     if name == "utf-8":
         characters = len(_MULTIBYTE_UTF8.findall(body)) if faults else 0
         if faults <= characters * _DAMAGED_SHARE:
             return Decoded(text, name, source)
-        return _detected(body)
+        return _other_than(body, name, markup)
     if name.startswith("utf-16"):
         zeros = body.count(b"\x00")
         if faults == 0 and (zeros or not _is_utf8(body)):
             return Decoded(text, name, source)
-        return _detected(body)
+        return _other_than(body, name, markup)
     if not body.isascii() and _is_utf8(body) and (not is_multibyte(name) or faults or _detector_says_utf8(body)):
         return Decoded(decode_as(body, "utf-8")[0], "utf-8", "detected")
+    wrong = looks_garbled(text, name) or (faults and faults > len(_HIGH_BYTES.findall(body)) * _DAMAGED_SHARE)
+    if wrong and (better := _other_than(body, name, markup)).source == "detected":
+        return better
+    if source == "header" and name == "windows-1252" and markup and not body.isascii():
+        # Servers add ISO-8859-1 to all they send: where the page says otherwise, the bytes decide between the two.
+        meta = meta_charset(body[:PRESCAN_BYTES])
+        if meta and meta != name and meta == _name_by_detector(body):
+            return Decoded(decode_as(body, meta)[0], meta, "detected")
     return Decoded(text, name, source)
+
+
+def _other_than(body: bytes, declared: str, markup: bool) -> Decoded:
+    """What the bytes are that contradict `declared`: what a meta says that they do not contradict, else what they look like.
+
+    A single-byte encoding fits any bytes, so one of the declared one's own kind is no better a guess; the source is then `default`.
+    """
+    name = meta_charset(body[:_LATE_META_BYTES]) if markup else None
+    if name and name != declared:
+        text, faults = decode_as(body, name)
+        if not faults and not looks_garbled(text, name):
+            return Decoded(text, name, "detected")
+    found = _detected(body)
+    if found.charset == declared or (is_latin(declared) and is_latin(found.charset)):
+        return Decoded(found.text, found.charset, "default")
+    return found
 
 
 def _undeclared(body: bytes, markup: bool) -> Decoded:
@@ -173,7 +222,7 @@ def _undeclared(body: bytes, markup: bool) -> Decoded:
 def _detected(body: bytes) -> Decoded:
     if _is_utf8(body) and b"\x1b" not in body:
         return Decoded(decode_as(body, "utf-8")[0], "utf-8", "detected")
-    name = name_of_codec(detect_encoding(body))
+    name = _name_by_detector(body)
     if name and name != "utf-8":
         text, faults = decode_as(body, name)
         if faults <= len(body) * 0.01:
@@ -182,6 +231,16 @@ def _detected(body: bytes) -> Decoded:
     if faults <= len(_MULTIBYTE_UTF8.findall(body)) * _DAMAGED_SHARE:
         return Decoded(text, "utf-8", "detected")
     return Decoded(decode_as(body, "windows-1252")[0], "windows-1252", "default")
+
+
+def _name_by_detector(body: bytes) -> str | None:
+    name = name_of_codec(detect_encoding(body))
+    if name != "utf-8":
+        return name
+    # That is also what it says where it knows no label of the standard for what it found.
+    found = detect_encoding(body, html5_compatible=False)
+    name = name_of_codec(found) if found else None
+    return name if name and encoding_name(name) else None
 
 
 def _is_utf8(body: bytes) -> bool:

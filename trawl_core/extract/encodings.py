@@ -38,6 +38,10 @@ _NAMES = {
     "mac_roman": "macintosh",
     "cp866": "ibm866",
     "iso8859-11": "windows-874",
+    "tis-620": "windows-874",
+    "cp949": "euc-kr",
+    "mac-cyrillic": "x-mac-cyrillic",
+    "ascii": "windows-1252",
 }
 _UNKNOWN_TO_RESILIPARSE = {
     # Its own table is for binary data in scripts; documents that claim it are read as the HTML standard's prescan does.
