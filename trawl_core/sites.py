@@ -240,6 +240,7 @@ class Site(SiteSettings):
             )
         return self
 
+    media: Literal["skip", "fetch"] = "skip"
     def _stands_in_allowed_network(self) -> bool:
         try:
             address = ipaddress.ip_address(self.domain)

@@ -139,3 +139,20 @@ def test_a_long_json_document_is_told_by_its_beginning() -> None:
     for headers in ((), (("Content-Encoding", "gzip"),)):
         exchange = _exchange(gzip.compress(body) if headers else body, ("Content-Type", "application/json"), *headers)
         assert exchange.mime == "application/json"
+
+
+def test_what_a_page_shows_is_told_behind_its_links_where_the_site_wants_it() -> None:
+    page = b"<img src=/i srcset='/i2 2x'><a href=/p><img src=/t></a><img src=/p>"
+    wants = SITE.model_copy(update={"media": "fetch"})
+    told = [(found.kind, found.url.removeprefix("https://docs.example.org")) for found in discover(_exchange(page, HTML), "page", wants)]
+    assert told == [("page", "/p"), ("media", "/i"), ("media", "/i2"), ("media", "/t"), ("media", "/p")]
+    assert _urls(_exchange(page, HTML)) == ["https://docs.example.org/p"]
+    assert discover(_exchange(page, HTML), "media", wants) == ()
+
+
+def test_what_a_long_page_shows_is_read_piece_by_piece_with_its_links() -> None:
+    parts = [f"<p>{'x' * 2000}<a href=/p{n}>p</a><img src=/i{n}>" for n in range(2 * PIECE_CHARS // 2000)]
+    found = discover(_exchange("".join(parts).encode(), HTML), "page", SITE.model_copy(update={"media": "fetch"}))
+    for kind, letter in (("page", "p"), ("media", "i")):
+        told = [link.url for link in found if link.kind == kind]
+        assert told == [f"https://docs.example.org/{letter}{n}" for n in range(len(parts))]

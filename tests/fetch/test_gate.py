@@ -7,7 +7,7 @@ import pytest
 from trawl_core.clock import SystemClock
 from trawl_core.fetch.discovery import Found
 from trawl_core.fetch.frontier import Frontier, NewUrl
-from trawl_core.fetch.gate import MAX_SITEMAP_DEPTH, MAX_SITEMAPS, Gate
+from trawl_core.fetch.gate import MAX_MEDIA_OF_A_PAGE, MAX_SITEMAP_DEPTH, MAX_SITEMAPS, Gate
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.state import NightState
 from trawl_core.fetch.trap_memory import TrapMemory
@@ -145,3 +145,34 @@ def test_only_what_entered_or_lies_outside_is_settled(gate) -> None:
     assert opened.offer(Found(f"{ROOT}/deep"), depth=2, via_id=None) is None
     assert [opened.has_settled(found.url) for found in offers] == [True, True, False, False]
     assert not opened.has_settled(f"{ROOT}/deep")
+
+
+def test_what_a_page_shows_enters_whatever_its_depth_and_the_include_patterns(gate) -> None:
+    opened, ledger = gate(media="fetch", budget={"depth": 1}, include=["/docs/"], exclude=["/ads/"])
+    new = opened.offer(Found(f"{ROOT}/i.png", kind="media"), depth=7, via_id="page")
+    assert (new.kind, new.depth, new.via_id, new.from_link) == ("media", 7, "page", False)
+    for url in (f"{ROOT}/ads/i.png", "https://cdn.example.org/i.png"):
+        assert opened.offer(Found(url, kind="media"), depth=1, via_id="page") is None
+    assert _held(ledger) == [("scope", "exclude /ads/", 1), ("scope", "host", 1)]
+
+
+def test_of_one_page_so_many_media_enter_and_no_more(gate) -> None:
+    opened, ledger = gate(media="fetch")
+    for via in ("a", "b"):
+        offered = [opened.offer(Found(f"{ROOT}/{via}{n}", kind="media"), depth=1, via_id=via) for n in range(MAX_MEDIA_OF_A_PAGE + 3)]
+        assert [new is None for new in offered] == [False] * MAX_MEDIA_OF_A_PAGE + [True] * 3
+    assert _held(ledger) == [("trap", f"more than {MAX_MEDIA_OF_A_PAGE} media of one page", 6)]
+
+
+def test_a_link_to_what_waits_as_media_makes_it_a_page(gate) -> None:
+    opened, _ = gate(media="fetch", budget={"depth": 1})
+    shown = Found(f"{ROOT}/x", kind="media")
+    opened._frontier.add(opened.offer(shown, depth=1, via_id="page"))
+    assert opened.has_settled_media(shown.url)
+    assert not opened.has_settled(shown.url)
+    assert opened.offer(shown, depth=1, via_id="page") is None
+    # A link that may not enter takes nothing away.
+    assert opened.offer(Found(shown.url), depth=2, via_id="page") is None
+    assert opened._frontier.waiting == 1
+    new = opened.offer(Found(shown.url), depth=1, via_id="page")
+    assert (new.kind, opened._frontier.waiting) == ("page", 0)

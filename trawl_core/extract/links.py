@@ -15,6 +15,7 @@ from selectolax.lexbor import LexborAttributes, LexborHTMLParser, LexborNode
 
 from trawl_core.extract.charset import decode
 from trawl_core.extract.guards import defuse
+from trawl_core.extract.requisites import Requisite, find_requisites
 from trawl_core.urls.normalize import normalize_url
 from trawl_core.urls.references import KnownLinks, References
 
@@ -48,13 +49,15 @@ class Link(NamedTuple):
 @dataclass(frozen=True)
 class PageLinks:
     """Links in document order, each URL once; `canonical_hint` is the first link rel=canonical of the head, `meta_refresh`
-    the delay in seconds and the target; `base` is what relative references were resolved against; `title` is empty without one."""
+    the delay in seconds and the target; `base` is what relative references were resolved against; `title` is empty without one.
+    `requisites` are read only where they are asked for."""
 
     links: tuple[Link, ...]
     canonical_hint: str | None
     meta_refresh: tuple[float, str] | None
     base: str
     title: str = ""
+    requisites: tuple[Requisite, ...] = ()
 
 
 def find_links(html: bytes, url: str, charset: str | None = None) -> PageLinks:
@@ -62,12 +65,13 @@ def find_links(html: bytes, url: str, charset: str | None = None) -> PageLinks:
     return find_links_in_text(decode(html, charset).text, url)
 
 
-def find_links_in_text(text: str, url: str, known: KnownLinks | None = None) -> PageLinks:
-    return links_of_tree(LexborHTMLParser(defuse(text)[0]), url, known)
+def find_links_in_text(text: str, url: str, known: KnownLinks | None = None, shown: KnownLinks | None = None) -> PageLinks:
+    return links_of_tree(LexborHTMLParser(defuse(text)[0]), url, known, shown)
 
 
-def links_of_tree(tree: LexborHTMLParser, url: str, known: KnownLinks | None = None) -> PageLinks:
-    """`known` links are left out, but for the page's first link: it shows that there are some."""
+def links_of_tree(tree: LexborHTMLParser, url: str, known: KnownLinks | None = None, shown: KnownLinks | None = None) -> PageLinks:
+    """`known` links are left out, but for the page's first link: it shows that there are some. With `shown` the page's
+    requisites are read too, but for those that it knows."""
     nodes = [(node.tag, node) for node in tree.css(_SELECTOR)]
     resolve = References(_base(nodes, url))
     by_root, by_folder = known.settled(resolve.folder) if known is not None else (frozenset(), frozenset())
@@ -90,7 +94,10 @@ def links_of_tree(tree: LexborHTMLParser, url: str, known: KnownLinks | None = N
             found[target] = earlier._replace(rel=link.rel, text=earlier.text or link.text)
         elif not earlier.text and link.text:
             found[target] = earlier._replace(text=link.text)
-    return PageLinks(tuple(found.values()), _canonical(nodes, resolve), _meta_refresh(nodes, resolve), resolve.base, _title(tree))
+    requisites = find_requisites(tree, resolve, shown) if shown is not None else ()
+    return PageLinks(
+        tuple(found.values()), _canonical(nodes, resolve), _meta_refresh(nodes, resolve), resolve.base, _title(tree), requisites
+    )
 
 
 def _references(nodes: _Nodes) -> Iterator[tuple[str, str, LexborAttributes, LexborNode]]:

@@ -25,6 +25,8 @@ WAITING, LEASED, DELAYED, DONE, KNOWN, LEFT, EVICTED, HELD = range(8)
 # The name under which the state file keeps the night's cap.
 FRONTIER_CAP = "frontier_cap"
 LEASE_S = 900.0
+# The outcome of what a page seemed to show and was a page.
+PAGE_AS_MEDIA = "page"
 REMEMBERED = 200_000
 EVICT_SHARE = 0.05
 _BATCH = 10_000
@@ -49,7 +51,7 @@ _FAILED = "state = 3 AND outcome NOT IN ('ok', 'not_modified', 'http_error')"
 
 @dataclass(frozen=True)
 class NewUrl:
-    """A URL offered to the frontier; `kind` is page, sitemap or feed; validators only with the body they describe.
+    """A URL offered to the frontier; `kind` is page, media, sitemap or feed; validators only with the body they describe.
 
     `from_link` is a page that only links lead to and that was never fetched: a trap may hold it back.
     """
@@ -100,6 +102,7 @@ class Frontier:
         self._origin_ids: dict[str, int] = {name: number for number, name in self.db.execute("SELECT id, origin FROM origins")}
         self._origin_names = {number: name for name, number in self._origin_ids.items()}
         self._remembered: set[str] = set()
+        self._remembered_media: set[str] = set()
         self._freed: set[int] = set()
         self.db.execute(f"UPDATE urls SET state = 0, lease_until = NULL WHERE {_ASIDE}", (LEASED,))
         self._count_anew()
@@ -121,27 +124,32 @@ class Frontier:
 
     def knows(self, url: str) -> bool:
         """True when the URL entered before, whatever became of it. The memory in front of the table only saves look-ups."""
-        if self.remembers(url):
+        if self.remembers(url) or self.remembers_media(url):
             return True
-        if self.db.execute("SELECT 1 FROM urls WHERE url = ?", (url,)).fetchone() is None:
+        row = self.db.execute("SELECT kind FROM urls WHERE url = ?", (url,)).fetchone()
+        if row is None:
             return False
-        self._remember(url)
+        self._remember(url, row[0])
         return True
 
     def remembers(self, url: str) -> bool:
-        """`knows` as far as memory alone tells; any thread may ask."""
+        """`knows` as far as memory alone tells, for all but media; any thread may ask."""
         return url in self._remembered
 
-    def _remember(self, url: str) -> None:
-        if len(self._remembered) >= REMEMBERED:
-            self._remembered.clear()
-        self._remembered.add(url)
+    def remembers_media(self, url: str) -> bool:
+        return url in self._remembered_media
+
+    def _remember(self, url: str, kind: str = "page") -> None:
+        remembered = self._remembered_media if kind == "media" else self._remembered
+        if len(remembered) >= REMEMBERED:
+            remembered.clear()
+        remembered.add(url)
 
     def add(self, new: NewUrl) -> bool:
         """Let a discovered URL in; False when it was known already."""
         added = self.db.execute(_DISCOVER, self._values(new, WAITING)).rowcount > 0
         self.waiting += added
-        self._remember(new.url)
+        self._remember(new.url, new.kind)
         if added and self.waiting > self.cap:
             self._evict()
         return added
@@ -154,6 +162,24 @@ class Frontier:
     def know(self, urls: Iterable[tuple[str, str, int]]) -> None:
         """Mark (url, origin, depth) as known and not due; no effect on a URL that is in already."""
         self._insert_many(_DISCOVER, (NewUrl(url, origin, depth=depth) for url, origin, depth in urls), KNOWN)
+
+    def know_media(self, urls: Iterable[tuple[str, str]]) -> None:
+        """Mark (url, origin) as media that need not be fetched; no effect on a URL that is in already."""
+        self._insert_many(_DISCOVER, (NewUrl(url, origin, "media") for url, origin in urls), KNOWN)
+
+    def forget_media(self, url: str) -> bool:
+        """Let a URL that was taken for media go, when it still waits or its answer was a page: it may enter as one."""
+        query = "DELETE FROM urls WHERE url = ? AND kind = 'media' AND (state = 0 OR (state = 3 AND outcome = ?)) RETURNING state"
+        row = self.db.execute(query, (url, PAGE_AS_MEDIA)).fetchone()
+        if row is None:
+            return False
+        self.waiting -= row[0] == WAITING
+        self._remembered_media.discard(url)
+        return True
+
+    def has_open_media(self) -> bool:
+        """Whether media wait, are leased or are to be asked for again."""
+        return self.db.execute("SELECT 1 FROM urls WHERE kind = 'media' AND kind != 'page' AND state < 3 LIMIT 1").fetchone() is not None
 
     def _insert_many(self, statement: str, news: Iterable[NewUrl], state: int) -> None:
         values = (self._values(new, state) for new in news)
@@ -171,6 +197,7 @@ class Frontier:
         """Before a refetch: what only a redirect led to is found again, and what was not due may be."""
         self.db.execute("DELETE FROM urls WHERE state = ? OR (redirect_from_id IS NOT NULL AND NOT is_seed)", (KNOWN,))
         self._remembered.clear()
+        self._remembered_media.clear()
 
     def _values(self, new: NewUrl, state: int, outcome: str | None = None) -> tuple[object, ...]:
         return (
@@ -327,8 +354,8 @@ class Frontier:
         return [self._origin_names[number] for (number,) in rows]
 
     def urls_entered(self) -> Iterable[str]:
-        """Every URL that entered by discovery or plan and is not held back, in order of entry."""
-        return (url for (url,) in self.db.execute("SELECT url FROM urls WHERE state != 7 ORDER BY id"))
+        """Every URL but media that entered by discovery or plan and is not held back, in order of entry."""
+        return (url for (url,) in self.db.execute("SELECT url FROM urls WHERE state != 7 AND kind != 'media' ORDER BY id"))
 
     def count_kind(self, kind: str) -> int:
         """How many URLs of a kind other than page entered, whatever became of them."""

@@ -15,9 +15,9 @@ from typing import Any
 from trawl_core.clock import Clock
 from trawl_core.fetch.asking import ORIGIN_WAIT_S, RobotsAsking
 from trawl_core.fetch.browser import Rendered
-from trawl_core.fetch.discovery import Found
+from trawl_core.fetch.discovery import HTML, Found
 from trawl_core.fetch.errands import Errands
-from trawl_core.fetch.frontier import Frontier, Leased, NewUrl
+from trawl_core.fetch.frontier import PAGE_AS_MEDIA, Frontier, Leased, NewUrl
 from trawl_core.fetch.gate import Gate
 from trawl_core.fetch.ledger import Ledger
 from trawl_core.fetch.opening import stored_outcome
@@ -74,6 +74,8 @@ class Night:
         self._turns = turns
         self._gate = Gate(site, frontier, ledger, clock, memory)
         self.known_links = KnownLinks(self._gate.has_settled)
+        self.known_media = KnownLinks(self._gate.has_settled_media)
+        self._only_media_left = False
         self._redirects = ledger.redirects()
         self._seed_origins = {origin_of(url) for url in map(normalize_url, site.seeds) if url}
 
@@ -109,11 +111,12 @@ class Night:
         if (rendering := self._next_to_render(origin)) is not None:
             return rendering
         while (lease := self._next_lease(origin)) is not None:
-            if self.spending.over():
+            if self.spending.over(lease.kind):
                 self.frontier.release([lease])
-                self.is_closing = True
+                self._only_media_left = self.site.media == "fetch" and not self.spending.over("media")
+                self.is_closing = not self._only_media_left
                 return None
-            if lease.kind == "page" and (reason := self._gate.scope.check(lease.url)) is not None:
+            if lease.kind in ("page", "media") and (reason := self._gate.out_of_scope(lease.url, lease.kind)) is not None:
                 # Let in by an earlier call, under another sites.yaml.
                 self.ledger.hold(lease.url, "scope", reason, self._clock.now())
                 self.frontier.finish(lease, "out_of_scope")
@@ -292,7 +295,7 @@ class Night:
             **self._columns(lease, origin),
         )
         self.spending.count(row)
-        if lease.kind == "page" and exchange.status == 200 and result.found:
+        if lease.kind == "page" and exchange.status == 200 and any(found.kind != "media" for found in result.found):
             self._gate.settled(exchange)
         self._close(lease, exchange, row, pause)
         if target is not None and outcome is None:
@@ -300,6 +303,8 @@ class Night:
         for found in result.found:
             # A list is no step on the way to the pages that it names.
             depth = 1 if lease.kind != "page" and found.kind == "page" else lease.depth + 1
+            if found.most_pages:  # the next page of a list is no further from the seeds than the list
+                depth = lease.depth
             self._enter(self._gate.offer(found, depth=depth, via_id=row["capture_id"]))
         self._wake_freed()
 
@@ -351,13 +356,15 @@ class Night:
             else:
                 self.frontier.postpone(lease, outcome, self._clock.now().timestamp() + wait)
             return
-        self.frontier.finish(lease, outcome)
+        is_page = lease.kind == "media" and outcome == "ok" and exchange.mime in HTML
+        self.frontier.finish(lease, PAGE_AS_MEDIA if is_page else outcome)
         if row["outcome"] == "ok" and exchange.status == 200 and row["warc_type"]:
             body = row["refers_to_id"] if row["warc_type"] == "revisit" else row["capture_id"]
             self.frontier.set_validators(lease, row["etag"], row["last_modified"], body)
 
     def _redirected(self, lease: Leased, row: Mapping[str, Any], target: str) -> None:
-        reason = self._gate.scope.check(target) if lease.kind == "page" else self._gate.scope.check_origin(target)
+        is_list = lease.kind not in ("page", "media")
+        reason = self._gate.scope.check_origin(target) if is_list else self._gate.out_of_scope(target, lease.kind)
         hop = lease.redirect_hop + 1
         if reason is not None:
             self.ledger.hold(target, "scope", reason, self._clock.now())
@@ -419,6 +426,8 @@ class Night:
         """Nothing under way and nothing left to ask."""
         if self.in_flight:
             return False
+        if self._only_media_left and not self.frontier.has_open_media():
+            return True
         leased = any(origin.leases or origin.to_render for origin in self.origins.values())
         return self.is_closing or not (self.frontier.waiting or self.frontier.delayed or leased)
 

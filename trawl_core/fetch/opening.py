@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from datetime import timedelta
 
 import polars as pl
 
@@ -18,6 +19,8 @@ from trawl_core.urls.normalize import normalize_url, origin_of
 
 # What a later call of the same day tries again; everything else that was decided stays decided.
 RETRIED_LATER = ("timeout", "connect_error", "dns_error", "tls_error", "robots_unavailable", "server_error", "put_off", "truncated")
+# Reading the captures of more nights would cost more than asking once more.
+MOST_DAYS_OF_MEDIA = 90
 _TAKEN_OVER = "history"
 _HISTORY = [
     "url",
@@ -45,7 +48,7 @@ def take_over_captures(lake: Lake, partition: Partition, ledger: Ledger, frontie
                 stored_outcome(row["outcome"], row["fetch_status"]),
             )
             for row in fetched
-            if row["kind"] in ("page", "sitemap", "feed") and row["outcome"] not in ("out_of_scope", None)
+            if row["kind"] in ("page", "media", "sitemap", "feed") and row["outcome"] not in ("out_of_scope", None)
         )
 
 
@@ -150,6 +153,24 @@ def _from_plan(plan: pl.DataFrame, seeds: set[str]) -> Iterator[NewUrl]:
             body_capture_id=row["body_capture_id"],
             from_link=row["reason"] == "new",
         )
+
+
+def recent_media(lake: Lake, partition: Partition, max_age_days: float) -> Iterator[tuple[str, str]]:
+    """(url, origin) of the media that earlier nights within that time got a lasting answer for: a page that shows them fetches nothing.
+
+    What was answered by an HTML page is left out, for it may be one.
+    """
+    since = partition.crawl_date - timedelta(days=min(max_age_days, MOST_DAYS_OF_MEDIA))
+    nights = [Partition(day, partition.domain) for day in tables.dates_of(lake, "captures", partition.domain, before=partition.crawl_date)]
+    for night in nights:
+        if night.crawl_date > since:
+            captures = pl.from_arrow(
+                tables.read(lake, "captures", night, ["url", "kind", "outcome", "fetch_status", "content_mime_detected"])
+            )
+            media = captures.filter((pl.col("kind") == "media") & (pl.col("content_mime_detected").fill_null("") != "text/html"))
+            for url, outcome, status in media.select("url", "outcome", "fetch_status").iter_rows():
+                if stored_outcome(outcome, status) in ("ok", "not_modified", "http_error"):
+                    yield url, origin_of(url)
 
 
 def known_urls(history: pl.DataFrame) -> Iterable[tuple[str, str, int]]:

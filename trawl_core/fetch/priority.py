@@ -1,6 +1,7 @@
 """Which URL of a domain comes first. Higher is sooner; the bands never overlap.
 
 5000          sitemaps and feeds: they name what is new
+3000          what a page shows, right after the page: a budget that ends the night leaves no page without its pictures but the last
 1000–2000     the plan, in its order
 0–900         found tonight: near the seeds first, raised by the site's `priorities` and `keywords`
 """
@@ -13,6 +14,7 @@ from urllib.parse import unquote
 from trawl_core.sites import Site
 
 LISTS = 5000.0
+MEDIA = 3000.0
 PLANNED_FROM, PLANNED_SPAN = 1000.0, 1000.0
 SEED = PLANNED_FROM + PLANNED_SPAN
 FOUND_MOST = 900.0

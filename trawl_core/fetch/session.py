@@ -20,6 +20,7 @@ from trawl_core.fetch.opening import (
     known_urls,
     load_history,
     planned_urls,
+    recent_media,
     start_pass,
     take_over_captures,
     taken_over,
@@ -111,6 +112,8 @@ class Session:
             self._plan(lake, partition, site, ledger, frontier, refetch=refetch)
             memory = TrapMemory(self.state)
             memory.recall(lake, partition, site.traps, clock.now())
+            if any(schema.pagination for schema in site.extraction):
+                memory.recall_lists()
             recorder = Recorder(
                 lake, partition, site, state=self.state, ledger=ledger, user_agent=config.user_agent, clock=clock, work=work
             )
@@ -143,6 +146,8 @@ class Session:
         if history is not None and version is not None and not refetch and not is_taken_over(self.state, version):
             frontier.know(known_urls(history))
             taken_over(self.state, version)
+        if site.media == "fetch" and not refetch:
+            frontier.know_media(recent_media(lake, partition, site.recrawl.max_age_days))
 
     def make_durable(self) -> None:
         self.night.spending.save()

@@ -50,8 +50,9 @@ class Spending:
     def seconds_left(self) -> float:
         return self.budget.minutes * 60 - self.elapsed_s()
 
-    def over(self) -> str | None:
-        if self.pages >= self.budget.pages:
+    def over(self, kind: str = "page") -> str | None:
+        """The budget of pages ends no media: the last pages get theirs."""
+        if kind != "media" and self.pages >= self.budget.pages:
             return f"pages {self.budget.pages}"
         if self.bytes >= self.budget.bytes:
             return f"bytes {self.budget.bytes}"

@@ -17,6 +17,7 @@ from trawl_core.fetch.client import HttpClient
 from trawl_core.fetch.discovery import Found, discover, discover_rendered, is_scripted_page
 from trawl_core.fetch.frontier import Leased
 from trawl_core.fetch.guard import Resolver
+from trawl_core.fetch.lists import with_next_pages
 from trawl_core.fetch.resolver import ResolverWithin
 from trawl_core.fetch.robots import MAX_KEPT_BYTES
 from trawl_core.urls.normalize import host_and_port
@@ -30,7 +31,7 @@ _UNREADABLE = (ValueError, RecursionError, MemoryError, LookupError, AttributeEr
 
 @dataclass(frozen=True, eq=False)
 class Task:
-    """`kind` is resolve, robots, page, render, sitemap or feed; `lease` is None for the first two.
+    """`kind` is resolve, robots, page, media, render, sitemap or feed; `lease` is None for the first two.
 
     `fetched` is the result whose page is to be rendered.
     """
@@ -98,7 +99,9 @@ def _fetch(task: Task, client: HttpClient, browser: Browser | None) -> Result:
     # The digests are wanted by the archive; here they are reckoned beside the other workers.
     _ = exchange.payload_digest, exchange.payload_sha256
     try:
-        found = discover(exchange, task.kind, site, task.origin.night.known_links)
+        night = task.origin.night
+        found = discover(exchange, task.kind, site, night.known_links, night.known_media)
+        found = with_next_pages(found, exchange, task.kind, site)
         is_scripted = browser is not None and site.browser != "off" and task.kind == "page" and is_scripted_page(exchange, site)
     except _UNREADABLE as error:
         return Result(task, exchange, unread=_unread(error))
@@ -112,10 +115,11 @@ def _render(task: Task, browser: Browser | None) -> Result:
     assert fetched is not None
     assert fetched.exchange is not None
     assert browser is not None
-    rendered = browser.render(fetched.exchange, task.origin.night.site)
+    night = task.origin.night
+    rendered = browser.render(fetched.exchange, night.site)
     found, unread = fetched.found, fetched.unread
     try:
-        found += discover_rendered(rendered, task.url)
+        found += discover_rendered(rendered, task.url, night.site, night.known_media)
     except _UNREADABLE as error:
         unread = _unread(error)
     return replace(fetched, task=task, found=found, unread=unread, is_scripted=False, rendered=rendered)

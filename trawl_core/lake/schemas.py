@@ -130,7 +130,7 @@ captures = _spec(
     ("via_id", TEXT, "capture_id of the document in which this URL was found"),
     ("depth", SMALL, "Link depth from a seed; 0 for seeds"),
     ("is_seed", BOOL, "Listed in sites.yaml"),
-    ("kind", TEXT, "page, robots, sitemap or feed: what the URL was fetched as; other: imported and no page, such as an answer to POST"),
+    ("kind", TEXT, "page, media, robots, sitemap or feed: what the URL was fetched as; other: imported and no page, such as an answer to POST"),
     ("robots_digest", TEXT, "content_digest of the robots.txt that allowed or denied it"),
     ("config_hash", TEXT, "Hash of the site's settings"),
     ("software", TEXT, "trawl/<version>, or the software that wrote an imported WARC"),

@@ -25,14 +25,17 @@ class Scope:
         Reasons: `host`, `port 81`, `exclude <pattern>`, `include` (no include pattern matches), `not a URL`.
         A seed needs no include pattern, since a person named it.
         """
-        if reason := self.check_origin(url):
+        if reason := self.check_media(url):
             return reason
-        for pattern in self._exclude:
-            if pattern.search(url):
-                return f"exclude {pattern.pattern}"
         if self._include and url not in self._seeds and not any(pattern.search(url) for pattern in self._include):
             return "include"
         return None
+
+    def check_media(self, url: str) -> str | None:
+        """The same for what a page shows: `include` tells pages, not their pictures."""
+        if reason := self.check_origin(url):
+            return reason
+        return next((f"exclude {pattern.pattern}" for pattern in self._exclude if pattern.search(url)), None)
 
     def check_origin(self, url: str) -> str | None:
         """Host and port alone: what robots.txt, sitemaps and feeds have to meet."""
