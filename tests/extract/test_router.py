@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from trawl_core.extract.json_text import extract_json
 from trawl_core.extract.router import extract_document
 from trawl_core.warc.sniff import sniff_mime
 
@@ -12,9 +13,10 @@ def extract(body, declared=None, scope=None):
     return extract_document(body, URL, declared, mime_detected=sniff_mime(body, declared), scope=scope)
 
 
-def pdf(text, info="", trailer=""):
-    """A PDF of one page that shows `text`, with a right cross-reference table."""
-    stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else "72 72 m 100 100 l S"
+def pdf(text, info="", trailer="", stream=None):
+    """A PDF of one page that shows `text`, or what `stream` draws, with a right cross-reference table."""
+    if stream is None:
+        stream = f"BT /F1 12 Tf 72 720 Td ({text}) Tj ET" if text else "72 72 m 100 100 l S"
     objects = [
         "<</Type/Catalog/Pages 2 0 R>>",
         "<</Type/Pages/Kids[3 0 R]/Count 1>>",
@@ -39,9 +41,12 @@ def test_pdf():
 
 
 def test_pdf_without_text_broken_and_encrypted():
-    scanned = extract(pdf(""), "application/pdf")
-    assert (scanned.extract_status, scanned.text) == ("empty", "")
-    assert "images" in scanned.extract_error
+    drawn = extract(pdf(""), "application/pdf")
+    assert (drawn.extract_status, drawn.text) == ("empty", "")
+    assert "hold none" in drawn.extract_error
+    image = "q 200 0 0 200 72 400 cm BI /W 1 /H 1 /CS /G /BPC 8 ID \x7f EI Q"
+    scanned = extract(pdf("", stream=image), "application/pdf")
+    assert scanned.extract_status == "empty" and "scanned" in scanned.extract_error
     broken = extract(b"%PDF-1.7\nnothing of the kind")
     assert (broken.extract_status, broken.page_type) == ("broken", "pdf")
     key = "00" * 32
@@ -55,6 +60,35 @@ def test_json_leaves_have_paths():
     assert page.text.split("\n") == ["title: Tide table", "rows[0].at: noon", "rows[1]: x", "self: http://site.test/b"]
     assert (page.title, page.extractor, page.charset) == ("Tide table", "json", "utf-8")
     assert [(link.url, link.in_scope) for link in page.outlinks] == [("http://site.test/b", True)]
+
+
+@pytest.mark.parametrize(
+    ("written", "day"),
+    [("D:20240506", "2024-05-06"), ("2024-05-06T10:00", "2024-05-06"), ("D:20241345", None), ("D:2024", None), ("yesterday", None)],
+)
+def test_pdf_dates(written, day):
+    assert extract(pdf("Rules", f"/ModDate({written})")).date_modified == day
+
+
+def test_json_pointers_choose_the_text():
+    body = b'{"data": {"items": [{"title": "Noon", "body": "High", "href": "/a"}, {"title": "Dusk", "a/b": "x"}]}, "self": "http://site.test/b"}'
+
+    def text(*pointers):
+        return extract_json(body, URL, "application/json", "application/json", pointers=pointers).text.split("\n")
+
+    assert text("/data/items/*/title") == ["data.items[0].title: Noon", "data.items[1].title: Dusk"]
+    assert text("/data/items/0/body", "/data/items/1/a~1b") == ["data.items[0].body: High", "data.items[1].a/b: x"]
+    assert text("/data/nothing", "/data/items/7", "/self/x") == text()
+    assert len(text()) == 6
+    page = extract_json(body, URL, None, "application/json", pointers=["/self"])
+    assert [link.url for link in page.outlinks] == ["http://site.test/a", "http://site.test/b"]
+
+
+def test_json_lines_lose_only_what_is_broken():
+    page = extract(b'{"a": "x"}\n{"a": "y"}\n{"a": "z", "b":\n')
+    assert (page.text, page.extract_status) == ("[0].a: x\n[1].a: y", "broken")
+    assert "line 3" in page.extract_error
+    assert page.mime_detected == "application/x-ndjson"
 
 
 def test_json_lines_and_what_is_no_json():
@@ -118,7 +152,7 @@ def test_what_gives_no_text_says_why(body, declared, status):
 
 
 def test_content_wins_over_the_declared_type():
-    assert extract(b"<!doctype html><p>Sent as text", "text/plain").page_type in ("html", "text")
+    assert extract(b"<!doctype html><p>Sent as text", "text/plain").mime_detected == "text/html"
     assert extract(pdf("Sent as HTML"), "text/html").text == "Sent as HTML"
     assert extract(RSS, "text/html").page_type == "feed"
 
@@ -131,5 +165,5 @@ def test_content_wins_over_the_declared_type():
 )
 def test_any_bytes_as_any_type_give_a_page(body, mime):
     page = extract_document(body, URL, None, mime_detected=mime)
-    assert bool(page.text) == (page.extract_status == "ok")
-    assert bool(page.text) != bool(page.extract_error)
+    assert page.text or page.extract_status != "ok"
+    assert (page.extract_status == "ok") == (page.extract_error is None)

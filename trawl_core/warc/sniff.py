@@ -44,8 +44,11 @@ _XML_DOCTYPE = re.compile(r"\s*<!doctype\s+(?!html)[^>\[]*(?:\[.*?\])?\s*>", re.
 _XHTML_DOCTYPE = re.compile(r"<!doctype\s+html\s[^>]*xhtml", re.IGNORECASE)
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _MARKUP_START = re.compile(rb"[\s\x00]*<[!?A-Za-z]")
+_JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/json-seq")
 _FEEDS = {"rss": "application/rss+xml", "feed": "application/atom+xml", "RDF": "application/rss+xml"}
-_TEXTUAL = re.compile(r"(?:text/.+|application/(?:(?:[\w.-]+\+)?(?:json|xml)|javascript|x-javascript|x-ndjson|yaml|x-yaml|toml|sql))$")
+_TEXTUAL = re.compile(
+    r"(?:text/.+|application/(?:(?:[\w.-]+\+)?(?:json|xml)|javascript|x-javascript|x-ndjson|ndjson|jsonl|x-jsonlines|json-seq|yaml|x-yaml|toml|sql))$"
+)
 
 
 def sniff_mime(payload: bytes, declared: str | None) -> str:
@@ -63,7 +66,9 @@ def sniff_mime(payload: bytes, declared: str | None) -> str:
     if text is None:
         return named if named and not _TEXTUAL.match(named) else "application/octet-stream"
     if _is_json(payload, text):
-        return named if named and named.endswith("+json") else "application/json"
+        return named if named and named.endswith(("+json", *_JSON_LINES)) else "application/json"
+    if _is_json_lines(payload, text):
+        return named if named in _JSON_LINES else _JSON_LINES[0]
     if markup := _markup_type(text, named):
         return markup
     if named and _TEXTUAL.match(named) and not _contradicted(named):
@@ -156,6 +161,21 @@ def _is_json(payload: bytes, text: str) -> bool:
     except (ValueError, RecursionError):
         return False
     return True
+
+
+def _is_json_lines(payload: bytes, text: str) -> bool:
+    """Two lines or more, of which the first two are objects or arrays that parse."""
+    lines = [line.strip("\x1e \t\r") for line in text.lstrip("\ufeff\r\n").split("\n", 3)[:3]]
+    if len(lines) < 2 or not all(line.startswith(("{", "[")) for line in lines[:2]):
+        return False
+    if len(lines) == 2 and not text.endswith("\n") and len(payload) > HEAD_BYTES:
+        lines.pop()  # the window may have cut it
+    try:
+        values = [json.loads(line) for line in lines[:2]]
+        # `[1]` and `[2]` on lines of their own are notes of a text.
+        return all(isinstance(value, dict) or (isinstance(value, list) and len(value) > 1) for value in values)
+    except (ValueError, RecursionError):
+        return False
 
 
 def _contradicted(named: str) -> bool:
