@@ -16,13 +16,14 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import ada_url
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import PydanticCustomError
 from ruamel.yaml import YAML
 from ruamel.yaml.comments import CommentedMap, CommentedSeq
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 
 from trawl_core.errors import ConfigError, UnknownDomainError, explain_os_error
+from trawl_core.selector_syntax import check_css, check_xpath, is_xpath
 
 _SIZE = re.compile(r"^\s*(\d+(?:\.\d+)?)\s*([KMGT]i?B|B)?\s*$", re.IGNORECASE)
 _UNITS = {"B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30, "TIB": 2**40}
@@ -162,25 +163,56 @@ class Priority(_Model):
 
 
 class Selector(_Model):
-    """One field of an extraction schema; `css` or `xpath`, nested `fields` make a container."""
+    """One field of an extraction schema; `css` or `xpath`, nested `fields` make a container. A text alone is a selector."""
 
-    css: str | None = None
-    xpath: str | None = None
+    css: Annotated[str, AfterValidator(check_css)] | None = None
+    xpath: Annotated[str, AfterValidator(check_xpath)] | None = None
     many: bool = False
-    type: Literal["text", "number", "date", "url", "html"] = "text"
+    type: Literal["str", "text", "int", "float", "number", "decimal", "bool", "date", "datetime", "url", "html"] = "str"
     default: Any = None
     fields: dict[str, Selector] = {}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _a_text_alone(cls, given: Any) -> Any:
+        return {"xpath" if is_xpath(given) else "css": given} if isinstance(given, str) else given
+
+    @model_validator(mode="after")
+    def _one_selector(self) -> Selector:
+        if self.css is not None and self.xpath is not None:
+            raise ValueError("a field has css or xpath, not both")
+        if self.css is None and self.xpath is None and not self.fields:
+            raise ValueError("a field needs css or xpath (or fields, which group others)")
+        return self
+
+    @property
+    def nothing(self) -> Any:
+        """The value of a field that matches nothing."""
+        return [] if self.many and self.default is None else self.default
+
 
 class Pagination(_Model):
+    """`follow_next` (CSS or XPath) leads from a page of a list to the next one; `max_pages` bounds one list, its first page included."""
+
     follow_next: str
     max_pages: Annotated[int, Field(gt=0)] = 50
 
+    @field_validator("follow_next")
+    @classmethod
+    def _check_selector(cls, value: str) -> str:
+        return check_xpath(value) if is_xpath(value) else check_css(value)
+
+    @property
+    def selector(self) -> Selector:
+        return Selector.model_validate(self.follow_next)
+
 
 class ExtractionSchema(_Model):
+    """What is taken from the pages whose URL `pattern` finds."""
+
     pattern: Pattern
     page_type: str
-    selectors: dict[str, Selector]
+    selectors: Annotated[dict[str, Selector], Field(min_length=1)]
     pagination: Pagination | None = None
 
 
@@ -241,6 +273,7 @@ class Site(SiteSettings):
         return self
 
     media: Literal["skip", "fetch"] = "skip"
+
     def _stands_in_allowed_network(self) -> bool:
         try:
             address = ipaddress.ip_address(self.domain)

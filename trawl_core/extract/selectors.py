@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from datetime import date
+from collections.abc import Mapping
 from typing import Any
 
 import lxml.html
@@ -13,89 +12,127 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 from trawl_core.extract.blocks import normalize_space
 from trawl_core.extract.faults import LIBRARY_FAULTS, describe_fault
 from trawl_core.extract.items import Item
+from trawl_core.extract.typed_values import Mismatch, typed_value
+from trawl_core.selector_syntax import XPATH_NAMESPACES, css_parts
 from trawl_core.sites import ExtractionSchema, Selector
 from trawl_core.urls.normalize import normalize_url
 
-_PSEUDO = re.compile(r"\s*::(?:(text)|attr\(\s*([\w:.-]+)\s*\))\s*$")
-_NUMBER = re.compile(r"-?\d[\d.,'\u00a0\u202f ]*")
-_ISO_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+NOTHING_MATCHED = "no selector matched"
+MAX_MATCHES = 10_000
+"""Places that one selector may give; one that gives more is a mistake."""
 
 Place = LexborNode | etree._Element
-
-
-class _Mismatch(Exception):
-    """A selector that can't be evaluated, or a value that is not of its type; the message is the problem."""
+_NO_VALUE = ""
 
 
 def selector_item(tree: LexborHTMLParser, url: str, schema: ExtractionSchema) -> Item:
     """One item: the schema's fields with their values. A field that matches nothing has its default; when none matches, the
-    item says so in its problems."""
-    problems: list[str] = []
+    item says so in its problems. `url` is what references are resolved against."""
     root = tree.root
     if root is None:
-        return Item("selector", schema.page_type, {}, ("no selector matched",))
-    fields, matched = _fields(root, schema.selectors, url, problems, "")
+        return Item("selector", schema.page_type, {}, (NOTHING_MATCHED,))
+    reader = _Reader(url)
+    fields, matched = reader.fields(root, schema.selectors, "")
     if not matched:
-        problems.append("no selector matched")
-    return Item("selector", schema.page_type, fields, tuple(problems))
+        reader.problems.append(NOTHING_MATCHED)
+    return Item("selector", schema.page_type, fields, tuple(dict.fromkeys(reader.problems)))
 
 
-def _fields(place: Place, selectors: dict[str, Selector], url: str, problems: list[str], path: str) -> tuple[dict[str, Any], int]:
-    """Values by name, and how many of the selectors matched anything."""
-    values: dict[str, Any] = {}
-    matched = 0
-    for name, selector in selectors.items():
+def next_page(tree: LexborHTMLParser, url: str, schema: ExtractionSchema) -> str | None:
+    """Where `follow_next` leads, absolute and normalised; None when it matches nothing. A selector of an element means its
+    href. Raises Mismatch when it can't be evaluated."""
+    root = tree.root
+    if root is None or schema.pagination is None:
+        return None
+    for place, attribute in _Reader(url).matches(root, schema.pagination.selector):
+        reference = place if isinstance(place, str) else _attribute(place, attribute or "href")
+        if reference and (target := normalize_url(reference.strip(), url)) is not None:
+            return target
+    return None
+
+
+class _Reader:
+    """Evaluates selectors; a place that CSS gave is parsed by lxml once, however many XPaths are asked of it."""
+
+    def __init__(self, url: str) -> None:
+        self.url = url
+        self.problems: list[str] = []
+        # With the place itself: while it is held, its identity is no other's.
+        self._in_lxml: dict[int, tuple[LexborNode, etree._Element]] = {}
+
+    def fields(self, place: Place, selectors: Mapping[str, Selector], path: str) -> tuple[dict[str, Any], int]:
+        """Values by name, and how many of the selectors matched anything."""
+        values: dict[str, Any] = {}
+        matched = 0
+        for name, selector in selectors.items():
+            try:
+                found = self._values(place, selector, f"{path}{name}")
+            except Mismatch as error:
+                self.problems.append(f"{path}{name}: {error}")
+                found = []
+            matched += bool(found)
+            values[name] = (found if selector.many else found[0]) if found else selector.nothing
+        return values, matched
+
+    def _values(self, place: Place, selector: Selector, path: str) -> list[Any]:
+        places = self.matches(place, selector)
+        if selector.fields:
+            inner = [one for one, _ in places if not isinstance(one, str)]
+            found = [self.fields(one, selector.fields, f"{path}.") for one in (inner if selector.many else inner[:1])]
+            return [values for values, matched in found if matched]
+        values = []
+        for one, attribute in places:
+            text = _text(one, attribute, selector.type)
+            if text is None or not (text.strip() or selector.type == "bool"):
+                continue
+            try:
+                values.append(typed_value(text, selector.type, self.url))
+            except Mismatch as error:
+                self.problems.append(f"{path}: {error}")
+            if not selector.many:
+                break
+        return values
+
+    def matches(self, place: Place, selector: Selector) -> list[tuple[Any, str | None]]:
+        """Elements (or texts, for an XPath that ends in some), each with the attribute that `::attr()` asks of it."""
+        if selector.css is not None:
+            found = self._css(_as_lexbor(place), selector.css)
+        elif selector.xpath is not None:
+            found = [(one, None) for one in self._xpath(place, selector.xpath)]
+        else:
+            return [(place, None)]
+        if len(found) > MAX_MATCHES:
+            self.problems.append(f"{selector.css or selector.xpath!r} matches {len(found)} places: only {MAX_MATCHES} are read")
+        return found[:MAX_MATCHES]
+
+    def _css(self, place: LexborNode, selector: str) -> list[tuple[LexborNode, str | None]]:
+        found: dict[tuple[int, str | None], tuple[LexborNode, str | None]] = {}
+        for part in css_parts(selector):
+            try:
+                # Without a selector before it, ::attr() is of the place itself.
+                nodes = place.css(part.expression) if part.expression else [place]
+            except (SelectolaxError, ValueError) as error:
+                raise Mismatch(f"the CSS selector {selector!r} can't be evaluated: {error}") from None
+            for node in nodes:
+                found.setdefault((node.mem_id, part.attribute), (node, part.attribute))
+        return list(found.values())
+
+    def _xpath(self, place: Place, selector: str) -> list[Any]:
         try:
-            found = _values(place, selector, url, problems, f"{path}{name}.")
-        except _Mismatch as error:
-            problems.append(f"{path}{name}: {error}")
-            found = []
-        matched += bool(found)
-        values[name] = found if selector.many else found[0] if found else selector.default
-    return values, matched
-
-
-def _values(place: Place, selector: Selector, url: str, problems: list[str], path: str) -> list[Any]:
-    places, attribute = _matches(place, selector)
-    if not selector.many:
-        places = places[:1]
-    if selector.fields:
-        return [_fields(inner, selector.fields, url, problems, path)[0] for inner in places if not isinstance(inner, str)]
-    texts = (_text(inner, attribute, selector.type) for inner in places)
-    return [_typed(text, selector.type, url) for text in texts if text is not None and text.strip()]
-
-
-def _matches(place: Place, selector: Selector) -> tuple[list[Any], str | None]:
-    """Elements (or texts, for an XPath that ends in some), and the attribute that `::attr()` asks for."""
-    if selector.css is not None:
-        pseudo = _PSEUDO.search(selector.css)
-        expression = selector.css[: pseudo.start()] if pseudo else selector.css
-        try:
-            return list(_as_lexbor(place).css(expression.strip() or "*")), pseudo[2] if pseudo else None
-        except (SelectolaxError, ValueError) as error:
-            raise _Mismatch(f"the CSS selector {selector.css!r} can't be evaluated: {error}") from None
-    if selector.xpath is not None:
-        try:
-            result = _as_lxml(place).xpath(selector.xpath)
+            result = self._as_lxml(place).xpath(selector, namespaces=XPATH_NAMESPACES)
         except LIBRARY_FAULTS as error:
-            raise _Mismatch(f"the XPath {selector.xpath!r} can't be evaluated: {describe_fault(error)}") from None
-        return (result if isinstance(result, list) else [_plain(result)]), None
-    return [place], None
+            raise Mismatch(f"the XPath {selector!r} can't be evaluated: {describe_fault(error)}") from None
+        return result if isinstance(result, list) else [_plain(result)]
+
+    def _as_lxml(self, place: Place) -> etree._Element:
+        if not isinstance(place, LexborNode):
+            return place
+        if place.mem_id not in self._in_lxml:
+            self._in_lxml[place.mem_id] = place, _parsed_again(place)
+        return self._in_lxml[place.mem_id][1]
 
 
-def _plain(value: Any) -> str:
-    return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _as_lexbor(place: Place) -> LexborNode:
-    if isinstance(place, LexborNode):
-        return place
-    return LexborHTMLParser(etree.tostring(place, encoding="unicode", method="html", with_tail=False)).body
-
-
-def _as_lxml(place: Place) -> etree._Element:
-    if not isinstance(place, LexborNode):
-        return place
+def _parsed_again(place: LexborNode) -> etree._Element:
     parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True)
     source = (place.html or "").replace("\x00", "").encode("utf-8", "replace")
     return (
@@ -105,48 +142,31 @@ def _as_lxml(place: Place) -> etree._Element:
     )
 
 
+def _as_lexbor(place: Place) -> LexborNode:
+    if isinstance(place, LexborNode):
+        return place
+    return LexborHTMLParser(etree.tostring(place, encoding="unicode", method="html", with_tail=False)).body
+
+
+def _plain(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def _attribute(place: Place, name: str) -> str | None:
+    """None for an element without it; empty for one that has it without a value."""
+    attributes = place.attributes if isinstance(place, LexborNode) else place.attrib
+    return attributes[name.lower()] or _NO_VALUE if name.lower() in attributes else None
+
+
 def _text(place: Any, attribute: str | None, kind: str) -> str | None:
     if isinstance(place, str):
         return place
+    if attribute:
+        return _attribute(place, attribute)
     if isinstance(place, LexborNode):
-        if attribute:
-            return place.attributes.get(attribute.lower())
         return place.html if kind == "html" else normalize_space(place.text())
+    if not isinstance(place.tag, str):  # a comment or a processing instruction
+        return place.text
     if kind == "html":
         return etree.tostring(place, encoding="unicode", method="html", with_tail=False)
     return normalize_space("".join(place.itertext()))
-
-
-def _typed(text: str, kind: str, url: str) -> Any:
-    if kind == "number":
-        return parse_number(text)
-    if kind == "url":
-        if (target := normalize_url(text.strip(), url)) is None:
-            raise _Mismatch(f"{text[:80]!r} is no URL")
-        return target
-    if kind == "date":
-        match = _ISO_DATE.search(text)
-        try:
-            return date.fromisoformat(match[0] if match else text).isoformat()
-        except ValueError:
-            raise _Mismatch(f"{text[:80]!r} is no ISO 8601 date") from None
-    return text if kind == "html" else normalize_space(text)
-
-
-def parse_number(text: str) -> float | int:
-    """The first number in a text, with the decimal and grouping signs of either habit: `1,299.00`, `1.299,00 €`, `12`.
-
-    A single sign followed by exactly three digits groups (`1,299` is 1299). Raises when there is no number.
-    """
-    match = _NUMBER.search(text)
-    if match is None:
-        raise _Mismatch(f"{text[:80]!r} holds no number")
-    digits = re.sub(r"['\u00a0\u202f ]", "", match[0]).rstrip(".,")
-    last = max(digits.rfind("."), digits.rfind(","))
-    if last >= 0:
-        sign, tail = digits[last], digits[last + 1 :]
-        other = "," if sign == "." else "."
-        groups = len(tail) == 3 and (digits.count(sign) > 1 or (other not in digits and not digits.lstrip("-").startswith("0")))
-        digits = re.sub(r"[.,]", "", digits) if groups else re.sub(r"[.,]", "", digits[:last]) + "." + tail
-    value = float(digits)
-    return int(value) if value.is_integer() else value

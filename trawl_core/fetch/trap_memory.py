@@ -7,7 +7,9 @@ night, so a maze is looked at again when it is `recheck_days` old: some of its U
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
+from contextlib import closing, suppress
 from datetime import datetime, timedelta
 
 from trawl_core.fetch.ledger import from_us, to_us
@@ -20,6 +22,7 @@ from trawl_core.urls.traps import recheck_size
 
 _COUNTED = "families_counted"
 _RECALLED = "mazes_recalled"
+_LISTS_RECALLED = "lists_recalled"
 
 
 class TrapMemory:
@@ -49,6 +52,31 @@ class TrapMemory:
         # In the order of the index all of them lie between these two.
         query = "SELECT url FROM urls WHERE url > ? AND url < ? AND state != 7"
         return (url for (url,) in self._db.execute(query, (f"{path}?", f"{path}@")))
+
+    # lists ---------------------------------------------------------------------------------------------------
+
+    def page_number(self, url: str) -> int:
+        """Which page of a list that a schema follows a URL is; 1 for one that none led to."""
+        row = self._db.execute("SELECT number FROM list_pages WHERE url = ?", (url,)).fetchone()
+        return row[0] if row else 1
+
+    def number_page(self, url: str, number: int) -> None:
+        """The least number wins: a page may be reached from several."""
+        statement = "INSERT INTO list_pages VALUES (?, ?) ON CONFLICT (url) DO UPDATE SET number = min(number, excluded.number)"
+        self._db.execute(statement, (url, number))
+
+    def recall_lists(self) -> None:
+        """Take over the numbers of the newest earlier night whose state file is still there; once a night."""
+        if self._state.number(_LISTS_RECALLED):
+            return
+        self._state.set_number(_LISTS_RECALLED, 1)
+        path = self._state.path
+        earlier = [file for file in path.parent.parent.glob(f"crawl_date=*/{path.name}") if file.parent.name < path.parent.name]
+        if not earlier:
+            return
+        # Without it a list may grow by its most pages once more, so a file that can't be read is none.
+        with suppress(sqlite3.Error), closing(sqlite3.connect(f"{max(earlier).resolve().as_uri()}?mode=ro", uri=True)) as before:
+            self._db.executemany("INSERT OR IGNORE INTO list_pages VALUES (?, ?)", before.execute("SELECT url, number FROM list_pages"))
 
     # mazes ---------------------------------------------------------------------------------------------------
 
