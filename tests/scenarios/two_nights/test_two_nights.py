@@ -214,7 +214,15 @@ def test_a_night_run_again_asks_only_for_what_failed(world: World) -> None:
     # Each try of the page that is always unavailable is one more capture, a new WARC file beside the old ones; nothing else differs by a byte.
     assert lost == set()
     assert {path for path in changed if HOSTS["blog"] not in path} <= {"crawl_report/crawl_date=2026-03-02/part.parquet"}
-    assert {path.split("/")[0] for path in changed} <= {"captures", "frontier_log", "pages", "page_blocks", "url_history", "crawl_report"}
+    assert {path.split("/")[0] for path in changed} <= {
+        "captures",
+        "frontier_log",
+        "pages",
+        "page_blocks",
+        "structured_data",
+        "url_history",
+        "crawl_report",
+    }
 
 
 def _lake_files(world: World) -> dict[str, bytes]:
