@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-import io
-
-import feedparser
-
-from trawl_core.extract.blocks import page_blocks
 from trawl_core.extract.charset import charset_parameter, decode
 from trawl_core.extract.faults import LIBRARY_FAULTS, describe_fault
+from trawl_core.extract.feed_entries import MAX_BYTES, absolute, entry_contents, feed_text, parse_feed
 from trawl_core.extract.language import detected_language, primary_subtag
 from trawl_core.extract.page import Heading, Outlink, Page, ScopeCheck, failed_page, text_page
-from trawl_core.urls.normalize import normalize_url
-
-MAX_BYTES = 20_000_000
 
 
 def extract_feed(body: bytes, url: str, content_type: str | None, mime: str, scope: ScopeCheck | None = None) -> Page:
     """Blocks: the feed's title, then title and content of each entry."""
     if len(body) > MAX_BYTES:
-        return failed_page(body, mime, "feed", "too_large", f"feed of {len(body)} bytes; the limit is {MAX_BYTES}", "feed")
+        return failed_page(body, mime, "feed", "too_large", f"feed of {len(body):,} bytes; the limit is {MAX_BYTES:,}", "feed")
     decoded = decode(body, charset_parameter(content_type))
     try:
-        parsed = feedparser.parse(io.BytesIO(body), response_headers={"content-location": url, "content-type": content_type or mime})
+        parsed = parse_feed(body, url, content_type or mime)
     except LIBRARY_FAULTS as error:
         return failed_page(body, mime, "feed", "broken", f"not a readable feed: {describe_fault(error)}", "feed")
     lines = [_plain(parsed.feed.get("title")), _plain(parsed.feed.get("subtitle"))]
@@ -30,11 +23,10 @@ def extract_feed(body: bytes, url: str, content_type: str | None, mime: str, sco
     links: dict[str, str] = {}
     for entry in parsed.entries:
         title = _plain(entry.get("title"))
-        contents = [part.get("value") for part in entry.get("content", [])] or [entry.get("summary")]
-        lines.extend([title, *(text for content in contents for text in _texts(content))])
+        lines.extend([title, *(text for content in entry_contents(entry) for text in feed_text(content))])
         if title:
             headings.append(Heading(2, title))
-        if target := normalize_url(entry.get("link") or "", url):
+        if target := absolute(entry.get("link"), url):
             links.setdefault(target, title)
     if not parsed.entries and parsed.bozo and not any(lines):
         return failed_page(body, mime, "feed", "broken", f"not a readable feed: {describe_fault(parsed.bozo_exception)}", "feed")
@@ -57,13 +49,4 @@ def extract_feed(body: bytes, url: str, content_type: str | None, mime: str, sco
 
 def _plain(markup: str | None) -> str:
     """Text of a title, which may hold HTML, on one line."""
-    return " ".join(_texts(markup))
-
-
-def _texts(markup: str | None) -> list[str]:
-    """Blocks of a summary or content, which may hold HTML."""
-    if not markup:
-        return []
-    if "<" not in markup and "&" not in markup:
-        return [" ".join(markup.split())]
-    return [block.text for block in page_blocks(markup)]
+    return " ".join(feed_text(markup))

@@ -1,4 +1,4 @@
-"""Structured data of an HTML page: JSON-LD, Microdata, RDFa, OpenGraph, and the selector schemas of sites.yaml."""
+"""Structured data of an HTML page: JSON-LD, Microdata, RDFa, OpenGraph, and the selector schemas of sites.yaml; entries of a feed."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import replace
 from selectolax.lexbor import LexborHTMLParser
 
 from trawl_core.extract.charset import charset_parameter, decode
+from trawl_core.extract.feed_entries import FEED_MIMES, feed_entries
 from trawl_core.extract.guards import defuse
 from trawl_core.extract.items import Item
 from trawl_core.extract.json_ld import json_ld_items
@@ -19,12 +20,14 @@ from trawl_core.extract.rdfa import rdfa_items
 from trawl_core.extract.selectors import selector_item
 from trawl_core.sites import ExtractionSchema
 from trawl_core.urls.normalize import normalize_url
-from trawl_core.warc.sniff import sniff_mime
+from trawl_core.warc.sniff import HEAD_BYTES, sniff_mime
 
-STRUCTURED_VERSION = "2"
+STRUCTURED_VERSION = "3"
 """Raise it with every change that gives other rows for the same body: rows of another version are not carried over."""
 MAX_BYTES = 20_000_000
 MAX_ITEMS = 5000
+# The root element of a feed, in ASCII or UTF-16: most documents are none, and need not be told by all of the rules.
+_FEED = re.compile(rb"<\x00?(?:[\w-]{1,20}:)?(?:r\x00?s\x00?s|f\x00?e\x00?e\x00?d|RDF)[\x00\s>]", re.IGNORECASE)
 _MARKERS = re.compile(rb"ld\+json|itemscope|typeof\s*=|property\s*=\s*[\"']?(?:og|product|article):", re.IGNORECASE)
 
 
@@ -53,7 +56,10 @@ def document_base(tree: LexborHTMLParser, url: str) -> str:
 
 
 def body_items(document: bytes, url: str, content_type: str | None, schemas: Sequence[ExtractionSchema] = ()) -> list[Item]:
-    """Items of a body with its content coding removed; none for what is no HTML or larger than 20 MB."""
+    """Items of a body with its content coding removed, those of a feed its entries; none for what is neither HTML nor feed, or HTML
+    larger than 20 MB."""
+    if _FEED.search(document[:HEAD_BYTES]) and sniff_mime(document, content_type) in FEED_MIMES:
+        return feed_entries(document, url, content_type)
     applying = [schema for schema in schemas if re.search(schema.pattern, url)]
     if len(document) > MAX_BYTES or not (applying or b"\x00" in document[:4] or _MARKERS.search(document)):
         return []
