@@ -130,6 +130,16 @@ def test_xml_text_and_entities():
     assert extract_document(b"   ", URL, None, mime_detected="application/xml").extract_status == "broken"
 
 
+def test_a_sitemap_is_its_urls():
+    body = b"""<?xml version="1.0"?><urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">
+    <url><loc>http://site.test/a</loc><lastmod>2024-05-06</lastmod><priority>0.5</priority></url><url><loc>/b</loc></url></urlset>"""
+    page = extract(body, "text/xml", scope=lambda url: None)
+    assert page.text == "http://site.test/a 2024-05-06T00:00:00Z\nhttp://site.test/b"
+    assert [(link.url, link.in_scope) for link in page.outlinks] == [("http://site.test/a", True), ("http://site.test/b", True)]
+    assert (page.page_type, page.extractor, page.charset) == ("xml", "sitemap", "utf-8")
+    assert extract(b"<sitemapindex></sitemapindex>", "text/xml").extract_status == "empty"
+
+
 def test_plain_text_keeps_its_lines():
     page = extract("One “quoted” line\n\n  two\n".encode("cp1252"), "text/plain; charset=iso-8859-1")
     assert (page.text, page.page_type, page.charset) == ("One “quoted” line\ntwo", "text", "windows-1252")
