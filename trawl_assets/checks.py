@@ -1,4 +1,4 @@
-"""Blocking checks of one partition: each returns the problems it found, one line each, none when all is well.
+"""Checks of one partition: each returns the problems it found, one line each, none when all is well.
 
 What a blocking check finds fails its partition, and what stands below that partition is not built.
 """
@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from trawl_assets.resources import Trawl
+from trawl_core.extract.structured_stage import schemas_without_match
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.lake.schemas import SCHEMA_VERSION, TABLES
 from trawl_core.warc.verify import verify
@@ -93,4 +94,9 @@ PAGES_LEAD_TO_RECORDS = Check(
     "Each page names a WARC file of the lake and a range inside it.",
     lambda trawl, partition: pages_lead_to_records(trawl.lake, partition),
     blocking=True,
+)
+SCHEMAS_MATCH = Check(
+    "schemas_match",
+    "Each selector schema of sites.yaml finds something on the pages whose URL it matches.",
+    lambda trawl, partition: schemas_without_match(trawl.lake, partition, trawl.site(partition.domain)),
 )

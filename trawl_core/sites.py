@@ -360,19 +360,39 @@ def load_sites(path: Path) -> SitesConfig:
     return parse_sites(text, str(path))
 
 
+class _SchemaFile(_Model):
+    extraction: tuple[ExtractionSchema, ...]
+
+
+def parse_schemas(text: str, name: str) -> tuple[ExtractionSchema, ...]:
+    """Extraction schemas in a file of their own: a list as it stands under `extraction`, with or without that key, or one
+    schema. Raises ConfigError with `file:line: what is wrong`."""
+    tree = _load(text, name)
+    if not isinstance(tree, (Mapping, list)):
+        raise ConfigError(f"{name}: expected a schema or a list of schemas, found {_KINDS.get(type(tree).__name__, 'a single value')}.")
+    given = tree if isinstance(tree, Mapping) and "extraction" in tree else {"extraction": [tree] if isinstance(tree, Mapping) else tree}
+    try:
+        return _SchemaFile.model_validate(_plain(given)).extraction
+    except ValidationError as error:
+        raise ConfigError(_describe(error, given, name, _SchemaFile)) from None
+
+
 _KINDS = {"CommentedSeq": "a list", "NoneType": "an empty file"}
 
 
-def parse_sites(text: str, name: str = "sites.yaml") -> SitesConfig:
-    yaml = YAML(typ="rt")
+def _load(text: str, name: str) -> Any:
     try:
-        tree = yaml.load(text)
+        return YAML(typ="rt").load(text)
     except MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark else ""
         raise ConfigError(f"{name}{line}: not valid YAML: {error.problem or error.context}.") from None
     except YAMLError as error:
         raise ConfigError(f"{name}: not valid YAML: {error}.") from None
+
+
+def parse_sites(text: str, name: str = "sites.yaml") -> SitesConfig:
+    tree = _load(text, name)
     if not isinstance(tree, Mapping):
         raise ConfigError(
             f"{name}: expected a mapping with user_agent and sites, found {_KINDS.get(type(tree).__name__, 'a single value')}."
@@ -409,7 +429,7 @@ def _merge(base: Any, own: Any) -> Any:
     return own
 
 
-def _describe(error: ValidationError, tree: CommentedMap, name: str, model: type[BaseModel]) -> str:
+def _describe(error: ValidationError, tree: Any, name: str, model: type[BaseModel]) -> str:
     lines = []
     wrong = [problem["loc"] for problem in error.errors()]
     for problem in error.errors():
@@ -448,6 +468,8 @@ def _line(tree: Any, path: list[Any]) -> int:
                 node = node[part]
             elif isinstance(node, CommentedSeq):
                 line = node.lc.item(part)[0] + 1
+                node = node[part]
+            elif isinstance(node, (dict, list)):  # around a file that has only a part
                 node = node[part]
             else:
                 break

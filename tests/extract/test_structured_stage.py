@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from trawl_core.extract.structured_stage import extract_structured
+from trawl_core.extract.structured_stage import extract_structured, schemas_without_match
 from trawl_core.lake import tables
 from trawl_core.sites import Site
 
@@ -104,3 +104,23 @@ def test_captures_that_came_later_are_read(lake, night, site):
     again.get(URL + "plain", PLAIN)
     again.get(URL + "tea", TEA)
     assert extract_structured(lake, again.commit(), site).facts["rows"] == 1
+
+
+def test_a_schema_that_matches_nothing_is_named_with_its_pages(lake, night, site):
+    first = night(0)
+    for number in range(7):
+        first.get(f"{URL}item/{number}", b"<html><h1>Item</h1><p class=price>3</p>")
+    first.get(URL + "old/1", b"<html><h1>Gone</h1>", status=404)
+    partition = first.commit()
+    schemas = [
+        {"pattern": "/item/", "page_type": "item", "selectors": {"price": {"css": ".price"}, "more": {"css": ".none"}}},
+        {"pattern": "/item/", "page_type": "stale", "selectors": {"price": {"css": ".cost", "default": "0"}}},
+        {"pattern": "/old/", "page_type": "old", "selectors": {"price": {"css": ".price"}}},
+        {"pattern": "/never/", "page_type": "never", "selectors": {"price": {"css": ".price"}}},
+    ]
+    changed = Site(domain=site.domain, seeds=site.seeds, extraction=schemas)
+    extract_structured(lake, partition, changed)
+    assert schemas_without_match(lake, partition, site) == []
+    (line,) = schemas_without_match(lake, partition, changed)
+    assert line.startswith("schema stale (/item/): no selector matched on any of its pages: https://docs.example.org/item/0, ")
+    assert line.endswith("/item/4 and 2 more")

@@ -5,7 +5,7 @@ import dagster as dg
 from trawl_assets.assets.crawl import warc_snapshot
 from trawl_assets.assets.specs import domain_asset
 from trawl_assets.batches import per_partition
-from trawl_assets.checks import PAGES_LEAD_TO_RECORDS, matches_schema
+from trawl_assets.checks import PAGES_LEAD_TO_RECORDS, SCHEMAS_MATCH, matches_schema
 from trawl_assets.resources import Trawl
 from trawl_core.extract.page import EXTRACTOR_VERSION
 from trawl_core.extract.stage import ExtractorPool, extract_pages
@@ -13,7 +13,7 @@ from trawl_core.extract.structured import STRUCTURED_VERSION
 from trawl_core.extract.structured_stage import extract_structured
 
 PAGE_CHECKS = (PAGES_LEAD_TO_RECORDS, matches_schema("pages"))
-DATA_CHECKS = (matches_schema("structured_data"),)
+DATA_CHECKS = (matches_schema("structured_data"), SCHEMAS_MATCH)
 
 
 @domain_asset(

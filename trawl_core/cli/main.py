@@ -24,6 +24,7 @@ COMMANDS = {
     "repair": "trawl_core.cli.archive:repair",
     "import-warc": "trawl_core.cli.import_warc:import_warc",
     "export": "trawl_core.cli.export:export",
+    "extract": "trawl_core.cli.extract:extract",
     "status": "trawl_core.cli.status:status",
 }
 PLUGINS = "trawl.commands"
@@ -59,6 +60,7 @@ SUMMARIES = {
     "repair": "Finish or salvage what a crash left.",
     "import-warc": "Take in WARC files that other programs wrote.",
     "export": "Archive and pages as WACZ, CDXJ index or JSON Lines.",
+    "extract": "Selector schemas tried on an archived page.",
     "status": "Health of each site; exit 1 when something is overdue.",
 }
 

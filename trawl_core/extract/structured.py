@@ -24,6 +24,7 @@ from trawl_core.warc.sniff import HEAD_BYTES, sniff_mime
 
 STRUCTURED_VERSION = "3"
 """Raise it with every change that gives other rows for the same body: rows of another version are not carried over."""
+HTML_TYPES = ("text/html", "application/xhtml+xml")
 MAX_BYTES = 20_000_000
 MAX_ITEMS = 5000
 # The root element of a feed, in ASCII or UTF-16: most documents are none, and need not be told by all of the rules.
@@ -63,6 +64,6 @@ def body_items(document: bytes, url: str, content_type: str | None, schemas: Seq
     applying = [schema for schema in schemas if re.search(schema.pattern, url)]
     if len(document) > MAX_BYTES or not (applying or b"\x00" in document[:4] or _MARKERS.search(document)):
         return []
-    if sniff_mime(document, content_type) not in ("text/html", "application/xhtml+xml"):
+    if sniff_mime(document, content_type) not in HTML_TYPES:
         return []
     return structured_items(decode(document, charset_parameter(content_type)).text, url, applying)

@@ -8,6 +8,7 @@ rows are those that reading it would give.
 from __future__ import annotations
 
 import hashlib
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -17,6 +18,7 @@ import pyarrow.compute as pc
 
 from trawl_core.errors import LakeError, WarcError
 from trawl_core.extract.bodies import body_capture_id, body_place, captures_with_body, is_rendered, read_body
+from trawl_core.extract.selectors import NOTHING_MATCHED
 from trawl_core.extract.structured import STRUCTURED_VERSION, body_items
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.lake.earlier import build_after_earlier
@@ -57,6 +59,30 @@ def _extract_partition(lake: Lake, partition: Partition, site: Site) -> StageRes
     note = " ".join([made_from, *sorted(unread)])
     committed = tables.commit(lake, "structured_data", partition, data, made_from=note)
     return StageResult((committed,), _facts(data, len(carried), unread.values()))
+
+
+def schemas_without_match(lake: Lake, partition: Partition, site: Site) -> list[str]:
+    """A line for each schema whose selectors matched nothing on all its good pages of that night, with up to five of them.
+
+    A schema without such a page says nothing: what it is for was not fetched.
+    """
+    if not site.extraction:
+        return []
+    statuses = tables.read(lake, "captures", partition, ["capture_id", "fetch_status"])
+    good = statuses.filter(pc.is_in(statuses["fetch_status"], pa.array([200, 304], pa.int32())))["capture_id"]
+    data = tables.read(lake, "structured_data", partition, ["url", "capture_id", "syntax", "type", "problems"])
+    data = data.filter(pc.and_(pc.equal(data["syntax"], "selector"), pc.is_in(data["capture_id"], good.combine_chunks())))
+    rows = data.to_pylist()
+    lines = []
+    for schema in site.extraction:
+        own = [row for row in rows if row["type"] == schema.page_type and re.search(schema.pattern, row["url"])]
+        if own and all(NOTHING_MATCHED in (row["problems"] or ()) for row in own):
+            urls = sorted({row["url"] for row in own})
+            more = f" and {len(urls) - 5} more" if len(urls) > 5 else ""
+            lines.append(
+                f"schema {schema.page_type} ({schema.pattern}): no selector matched on any of its pages: {', '.join(urls[:5])}{more}"
+            )
+    return lines
 
 
 def rules_digest(site: Site) -> str:

@@ -16,7 +16,7 @@ pytestmark = pytest.mark.xdist_group("two_nights")
 ROOT = Path(__file__).parents[3]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 # They fetch, change sites.yaml or need files of others: the scenarios, and tests/cli, run them.
-ELSEWHERE = ("crawl", "sites add", "import-warc")
+ELSEWHERE = ("crawl", "sites add", "import-warc", "extract ")
 
 
 def _commands() -> list[tuple[str, str]]:
