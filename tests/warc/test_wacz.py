@@ -12,12 +12,12 @@ from warcio.archiveiterator import ArchiveIterator
 
 from trawl_core.errors import DiskFullError, LakeError, UsageError
 from trawl_core.lake import tables
+from trawl_core.urls.surt import url_key
 from trawl_core.warc.captures import revisit_of
 from trawl_core.warc.members import inflate, read_members
 from trawl_core.warc.reader import payload_of_capture
 from trawl_core.warc.record import parse_record
 from trawl_core.warc.selection import select_archive, short_names
-from trawl_core.warc.urlkey import url_key
 from trawl_core.warc.wacz import write_wacz
 
 HTML = b"<!doctype html><title>t</title><p>%b"

@@ -73,7 +73,7 @@ captures = _spec(
     ("fetch_time", "capture_id"),
     ("capture_id", TEXT, "UUID of the attempt; the UUID in WARC-Record-ID when a record exists"),
     ("warc_type", TEXT, "response or revisit; in imported files also resource or conversion; null without a record"),
-    ("url_surtkey", TEXT, "SURT of the URL, the sort key of CDX indexes"),
+    ("url_surtkey", TEXT, "Key of the URL in CDX indexes: SURT without session ids; rows of early versions keep these, and addresses unturned"),
     ("url", TEXT, "Requested URL, normalised by RFC 3986 section 6.2.2, no fragment"),
     ("url_host_name", TEXT, "Host of the URL"),
     ("url_host_registered_domain", TEXT, "Registered domain by the public suffix list; the host itself for an IP literal"),

@@ -13,8 +13,6 @@ from functools import lru_cache
 import ada_url
 import tldextract
 
-from trawl_core.urls.surt import surt_key
-
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
 _ESCAPE = re.compile(r"%([0-9A-Fa-f]{2})")
@@ -25,9 +23,8 @@ _suffixes = tldextract.TLDExtract(suffix_list_urls=(), cache_dir=None)
 
 @dataclass(frozen=True)
 class UrlParts:
-    """The URL columns of `captures`, under the same names and with the same nulls."""
+    """The parts of a URL as `captures` has them, under the same names and with the same nulls."""
 
-    url_surtkey: str
     url_host_name: str
     url_host_registered_domain: str | None
     url_host_tld: str | None
@@ -83,11 +80,10 @@ def host_and_port(url: str) -> tuple[str, int]:
 
 
 def split_url(url: str) -> UrlParts:
-    """A normalised URL as `captures` columns; raises ValueError when it is not one."""
+    """A normalised URL, cut; raises ValueError when it is not one."""
     scheme, host, port, path, query = _cut(url)
     registered, tld = _registered_domain(host)
     return UrlParts(
-        url_surtkey=surt_key(host, port, path, query),
         url_host_name=host,
         url_host_registered_domain=registered,
         url_host_tld=tld,

@@ -8,6 +8,7 @@ from urllib.parse import quote_from_bytes
 from trawl_core.errors import WarcError
 from trawl_core.lake import Partition
 from trawl_core.urls.normalize import normalize_url, split_url
+from trawl_core.urls.surt import url_key
 from trawl_core.warc.exchange import Exchange
 from trawl_core.warc.format import IDENTICAL, NOT_MODIFIED
 from trawl_core.warc.sniff import declared_mime
@@ -83,6 +84,7 @@ def capture_row(
         "capture_id": capture_id,
         "warc_type": written.warc_type if written else None,
         "url": exchange.url,
+        "url_surtkey": url_key(exchange.url),
         **vars(split_url(exchange.url)),
         "fetch_time": exchange.started_at,
         "fetch_status": exchange.status,

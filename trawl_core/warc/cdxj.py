@@ -18,13 +18,13 @@ from typing import IO, Protocol
 
 from trawl_core.errors import WarcError
 from trawl_core.lake import Lake
+from trawl_core.urls.surt import url_key
 from trawl_core.warc.http_message import dechunk, parse_headers
 from trawl_core.warc.members import Member, MemberFault, find_member, read_members
 from trawl_core.warc.payload import decode_content
 from trawl_core.warc.reader import iter_records
 from trawl_core.warc.record import Record, RecordFault, explain, parse_record
 from trawl_core.warc.request_body import appended, body_query
-from trawl_core.warc.urlkey import url_key
 
 INDEXED = ("response", "revisit", "resource", "metadata")
 RUN_BYTES = 32 * 2**20

@@ -13,6 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import Any
 
 from trawl_core.urls.normalize import normalize_url, split_url
+from trawl_core.urls.surt import url_key
 from trawl_core.warc import format as warc
 from trawl_core.warc.captures import redirect_target_of
 from trawl_core.warc.http_message import parse_headers
@@ -144,6 +145,7 @@ def row_of(
         "capture_id": capture_id,
         "warc_type": kind,
         "url": url,
+        "url_surtkey": url_key(url),
         **vars(split_url(url)),
         "fetch_time": fetched,
         "fetch_status": status,

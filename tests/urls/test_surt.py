@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from trawl_core.urls.normalize import normalize_url, split_url
-from trawl_core.warc.urlkey import url_key
+from trawl_core.urls.normalize import normalize_url
+from trawl_core.urls.surt import url_key
 
 ID = "0123456789abcdef0123456789abcdef"
 
@@ -88,12 +88,13 @@ SEGMENT = st.text("abcXYZ019._~-%!$'()*+;:@", max_size=8)
 
 @settings(deadline=None)
 @given(
-    st.sampled_from(["http://example.org", "https://www.shop.example.co.uk:8443"]),
+    st.sampled_from(["http://example.org", "https://www.shop.example.co.uk:8443", "http://127.0.0.1:80"]),
     st.lists(SEGMENT, max_size=4),
     st.lists(SEGMENT, max_size=3),
 )
-def test_the_captures_key_is_the_same_where_nothing_is_escaped(origin, path, query):
-    url = normalize_url(f"{origin}/{'/'.join(path)}{'?' if query else ''}{'&'.join(query)}")
-    if url is not None and "%" not in url and "//" not in url[8:] and not url.endswith("&"):
-        own = split_url(url).url_surtkey
-        assert url_key(url) == own
+def test_a_url_and_its_normal_form_have_one_key(origin, path, query):
+    url = f"{origin}/{'/'.join(path)}{'?' if query else ''}{'&'.join(query)}"
+    normal = normalize_url(url)
+    # Browsers go on with dot segments where the index tools have taken empty ones out.
+    if normal is not None and "//" not in url[8:] and "/." not in url:
+        assert url_key(normal) == url_key(url)
