@@ -147,9 +147,12 @@ class _Reader:
         return normalize_space(node.text())
 
     def _reference(self, attributes: dict[str, str | None], *names: str) -> str | None:
+        """The first of these attributes as an absolute URL; what `resource` and `about` name may be a part of a page (`#me`)."""
         for name in names:
             if (reference := attributes.get(name)) is not None:
-                return normalize_url(reference, self.url) or reference
+                target = normalize_url(reference, self.url) or reference
+                mark = reference.find("#") if name in ("resource", "about") else -1
+                return target if mark < 0 or "#" in target else f"{target}{reference[mark:].rstrip()}"
         return None
 
 

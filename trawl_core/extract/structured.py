@@ -29,7 +29,8 @@ MAX_BYTES = 20_000_000
 MAX_ITEMS = 5000
 # The root element of a feed, in ASCII or UTF-16: most documents are none, and need not be told by all of the rules.
 _FEED = re.compile(rb"<\x00?(?:[\w-]{1,20}:)?(?:r\x00?s\x00?s|f\x00?e\x00?e\x00?d|RDF)[\x00\s>]", re.IGNORECASE)
-_MARKERS = re.compile(rb"ld\+json|itemscope|typeof\s*=|property\s*=\s*[\"']?(?:og|product|article):", re.IGNORECASE)
+# One of these stands, in lower case, in each document with items. Looking for them one by one costs less than a pattern for all.
+_MARKS = (b"ld+json", b"ld&#", b"itemscope", b"typeof", b"og:")
 
 
 def structured_items(html_text: str, url: str, schemas: Sequence[ExtractionSchema] = ()) -> list[Item]:
@@ -62,8 +63,13 @@ def body_items(document: bytes, url: str, content_type: str | None, schemas: Seq
     if _FEED.search(document[:HEAD_BYTES]) and sniff_mime(document, content_type) in FEED_MIMES:
         return feed_entries(document, url, content_type)
     applying = [schema for schema in schemas if re.search(schema.pattern, url)]
-    if len(document) > MAX_BYTES or not (applying or b"\x00" in document[:4] or _MARKERS.search(document)):
+    if len(document) > MAX_BYTES or not (applying or b"\x00" in document[:4] or _has_mark(document)):
         return []
     if sniff_mime(document, content_type) not in HTML_TYPES:
         return []
     return structured_items(decode(document, charset_parameter(content_type)).text, url, applying)
+
+
+def _has_mark(document: bytes) -> bool:
+    lowered = document.lower()
+    return any(mark in lowered for mark in _MARKS)

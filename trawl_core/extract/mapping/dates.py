@@ -13,7 +13,9 @@ _ORDER = re.compile(
     rf"(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\.?\s+(?P<month>{_MONTH}|sept)\.?,?\s+(?P<y>\d{{4}})"
     rf"|(?P<month2>{_MONTH}|sept)\.?\s+(?P<d2>\d{{1,2}})(?:st|nd|rd|th)?,?\s+(?P<y2>\d{{4}})"
     r"|(?P<y3>\d{4})[/.](?P<m3>\d{1,2})[/.](?P<d3>\d{1,2})"
-    r"|(?P<d4>\d{1,2})\.(?P<m4>\d{1,2})\.(?P<y4>\d{4})",
+    r"|(?P<d4>\d{1,2})\.(?P<m4>\d{1,2})\.(?P<y4>\d{4})"
+    # Which is the month shows only where the other is no month's number.
+    r"|(?P<d5>1[3-9]|2\d|3[01])/(?P<m5>\d{1,2})/(?P<y5>\d{4})|(?P<m6>\d{1,2})/(?P<d6>1[3-9]|2\d|3[01])/(?P<y6>\d{4})",
     re.IGNORECASE,
 )
 _TIME_AFTER = re.compile(r",?\s*(?:T|at)?\s*(\d{1,2}:\d\d(?::\d\d(?:\.\d+)?)?)\s*(Z|UTC|GMT|[+-]\d\d:?\d\d)?", re.IGNORECASE)
@@ -53,7 +55,7 @@ def _from_words(text: str) -> str | None:
     match = _ORDER.match(text)
     if match is None:
         return None
-    named = {name.rstrip("234"): value for name, value in match.groupdict().items() if value is not None}
+    named = {name.rstrip("23456"): value for name, value in match.groupdict().items() if value is not None}
     month = int(named["m"]) if "m" in named else _month_number(named["month"])
     try:
         day = date(int(named["y"]), month, int(named["d"])).isoformat()
