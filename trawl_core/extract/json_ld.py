@@ -20,7 +20,8 @@ from trawl_core.extract.items import Item, short_type
 MAX_NESTING = 100
 """Levels of an item; more is a generator gone wrong, and what reads items recurses."""
 
-_OPENING = re.compile(r"(?://|/\*)?\s*(?:<!--|<!\[CDATA\[)\s*(?:\*/)?\s*")
+_OPENING = re.compile(r"(?:<!--//--><!\[CDATA\[//><!--|(?://|/\*)?\s*(?:<!--|<!\[CDATA\[)\s*(?:\*/)?)\s*")
+_CLOSINGS = ("<!]]>", "]]&gt;", "]]>", "-->")
 _END = re.compile(r"[\s;\ufeff\xa0\x00]*")
 # Alternatives that take what is never closed up to the end: no character is looked at twice.
 _PIECE = re.compile(r"(\"(?:[^\"\\]|\\.)*+\"?)|(//[^\n]*|/\*(?:.*?\*/|.*))|([\x00-\x1f\x7f\xa0\u200b\u2028\u2029\ufeff]+)", re.DOTALL)
@@ -62,13 +63,29 @@ def parse_block(text: str) -> list[Any]:
 
 def _unwrap(text: str) -> str:
     """Without the comment and CDATA marks around the JSON."""
-    start, end = 0, len(text.rstrip())
+    start, end = 0, len(text)
     while match := _OPENING.match(text, _end_of_space(text, start)):
         start = match.end()
-    text = text[start:end]
-    while (bare := text.removesuffix("*/").rstrip()).endswith(("-->", "]]>")):
-        text = bare[:-3].rstrip().removesuffix("//").removesuffix("/*").rstrip()
-    return text
+    while mark := _closing(text, bare := _before(text, end, "*/")):
+        end = _before(text, _before(text, bare - len(mark), "//"), "/*")
+    return text[start:end]
+
+
+def _closing(text: str, end: int) -> str:
+    """The mark that ends at `end`; empty for none."""
+    return next((mark for mark in _CLOSINGS if text.endswith(mark, 0, end)), "")
+
+
+def _before(text: str, end: int, mark: str) -> int:
+    """Where what stands before `mark` ends, if that is what ends at `end`; else where the space before `end` begins."""
+    end = _without_space(text, end)
+    return _without_space(text, end - len(mark)) if text.endswith(mark, 0, end) else end
+
+
+def _without_space(text: str, end: int) -> int:
+    while end > 0 and text[end - 1].isspace():
+        end -= 1
+    return end
 
 
 def _repaired(text: str) -> str:

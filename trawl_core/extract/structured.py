@@ -22,7 +22,7 @@ from trawl_core.sites import ExtractionSchema
 from trawl_core.urls.normalize import normalize_url
 from trawl_core.warc.sniff import HEAD_BYTES, sniff_mime
 
-STRUCTURED_VERSION = "3"
+STRUCTURED_VERSION = "4"
 """Raise it with every change that gives other rows for the same body: rows of another version are not carried over."""
 HTML_TYPES = ("text/html", "application/xhtml+xml")
 MAX_BYTES = 20_000_000
@@ -44,7 +44,7 @@ def structured_items(html_text: str, url: str, schemas: Sequence[ExtractionSchem
     left_out = len(items) - MAX_ITEMS
     if left_out > 0:
         del items[MAX_ITEMS:]
-        items[-1] = replace(items[-1], problems=(*items[-1].problems, f"{left_out} more items of this page were left out"))
+        items[-1] = replace(items[-1], problems=(*items[-1].problems, f"{left_out} of the page's items, beyond {MAX_ITEMS}, were left out"))
     items = with_entities(items, base)
     items += [selector_item(tree, base, schema) for schema in schemas if re.search(schema.pattern, url)]
     return [item.at(position) for position, item in enumerate(items)]

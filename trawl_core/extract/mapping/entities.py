@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import islice
 from typing import Any
 
 from trawl_core.extract.items import Entity, Item, short_type
@@ -44,7 +45,11 @@ def with_entities(items: list[Item], base: str) -> list[Item]:
         graph = graphs.get(item.syntax, {})
         found.append(_mapped(item, graph, base).at(place))
         if item.fields is not None and item.syntax in SYNTAXES:
-            for fields in _parts(item.fields):
+            parts = list(islice(_parts(item.fields), _MAX_PARTS + 1))
+            if len(parts) > _MAX_PARTS:
+                more = f"more than {_MAX_PARTS} parts: the others have no rows of their own"
+                found[place] = replace(found[place], problems=(*found[place].problems, more))
+            for fields in parts[:_MAX_PARTS]:
                 part = Item(item.syntax, short_type(fields.get("@type")), fields, within=place)
                 found.append(_mapped(part, graph, base).at(len(found)))
     return _with_preference(found)
@@ -65,18 +70,12 @@ def _parts(fields: dict[str, Any], level: int = 0) -> Iterator[dict[str, Any]]:
     """Items of the five kinds inside an item, outermost first, each level by the properties that hold what a page is about."""
     if kind_of(fields.get("@type")) == "BreadcrumbList":
         return
-    count = 0
     for name in _HOLDING:
         for value in _dicts(fields.get(name)):
             if kind_of(value.get("@type")) and value.keys() - {"@id", "@type"}:
                 yield value
-                count += 1
             if level < 4:
-                for part in _parts(value, level + 1):
-                    yield part
-                    count += 1
-            if count >= _MAX_PARTS:
-                return
+                yield from _parts(value, level + 1)
 
 
 def _dicts(value: Any) -> list[dict[str, Any]]:

@@ -46,8 +46,10 @@ class ItemReader:
     def values(self, *names: str) -> list[Any]:
         """All values of the first of these properties that has any: texts, numbers, booleans and items."""
         for name in names:
-            if found := list(_flat(self._values.get(name)))[:_MAX_VALUES]:
-                return found
+            if found := list(_flat(self._values.get(name))):
+                if len(found) > _MAX_VALUES:
+                    self.problem(name, f"only the first {_MAX_VALUES} of {len(found)} values are read")
+                return found[:_MAX_VALUES]
         return []
 
     def text(self, *names: str) -> str | None:
