@@ -120,6 +120,7 @@ def _render(task: Task, browser: Browser | None) -> Result:
     found, unread = fetched.found, fetched.unread
     try:
         found += discover_rendered(rendered, task.url, night.site, night.known_media)
+        found = with_next_pages(found, fetched.exchange, fetched.task.kind, night.site, rendered.html)
     except _UNREADABLE as error:
         unread = _unread(error)
     return replace(fetched, task=task, found=found, unread=unread, is_scripted=False, rendered=rendered)
