@@ -197,3 +197,26 @@ def test_a_folder_that_can_not_be_written_is_named(tmp_path, hands) -> None:
     (tmp_path / "addresses.lock").mkdir()
     with pytest.raises(LakeError, match="preparing to share addresses among processes in"):
         AddressSlots(tmp_path, 1, hands)
+
+
+def test_connections_and_requests_share_a_budget(slots, other) -> None:
+    with closing(slots.for_connections()) as connections:
+        assert _start(slots, 2)
+        slot = connections.take(HERE, 2)
+        assert slot is not None
+        assert connections.take(HERE, 2) is None
+        assert not _start(slots, 2)
+        assert not _other_start(other, 2)
+        connections.give_back(HERE, slot)
+        assert _other_start(other, 2)
+        assert connections.take(HERE, 2) is None
+        assert connections.take("192.0.2.2", 99) is not None
+
+
+def test_closed_connections_hold_nothing_and_get_nothing(slots) -> None:
+    connections = slots.for_connections()
+    slot = connections.take(HERE, 1)
+    connections.close()
+    connections.give_back(HERE, slot)
+    assert connections.take(HERE, 1) is None
+    assert _start(slots, 1)

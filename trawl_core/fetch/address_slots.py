@@ -199,6 +199,10 @@ class AddressSlots:
                 del self._waiting[address]
                 self._file.wait_no_more(address)
 
+    def for_connections(self) -> ConnectionSlots:
+        """The budget for connections beside the requests, to be closed before this."""
+        return ConnectionSlots(self._file, self._widest)
+
     def close(self) -> None:
         """Give back all that is still held: a crawl that was broken off leaves requests behind."""
         self.settle()
@@ -209,6 +213,40 @@ class AddressSlots:
         for address in self._waiting:
             self._file.wait_no_more(address)
         self._file.leave()
+
+
+class ConnectionSlots:
+    """The same budget for connections that no request of the engine stands for: those of a rendered page. Any thread may use it.
+
+    `close` gives back what is held; nothing is to be had afterwards.
+    """
+
+    def __init__(self, file: SlotFile, widest: int) -> None:
+        self._file = file
+        self._widest = widest
+        self._held: set[tuple[str, int]] = set()
+        self._closed = False
+        self._lock = threading.Lock()
+
+    def take(self, address: str, limit: int) -> int | None:
+        """A slot of an address while fewer than `limit` are held by anybody; None otherwise. Raises LakeError and its kin."""
+        with self._lock:
+            slot = None if self._closed else self._file.take(address, min(limit, self._widest), self._widest)
+            if slot is not None:
+                self._held.add((address, slot))
+            return slot
+
+    def give_back(self, address: str, slot: int) -> None:
+        with self._lock:
+            if (address, slot) in self._held:
+                self._held.remove((address, slot))
+                self._file.give_back(address, slot)
+
+    def close(self) -> None:
+        with self._lock:
+            self._closed = True
+            while self._held:
+                self._file.give_back(*self._held.pop())
 
 
 _NONE = -1

@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from typing import TYPE_CHECKING, Any
 
 from trawl_core.clock import Clock
+from trawl_core.fetch.address_slots import ConnectionSlots
 from trawl_core.fetch.browser_proxy import BrowserProxy
 from trawl_core.fetch.guard import Resolver
 from trawl_core.sites import Site
@@ -70,6 +71,7 @@ class Rendered:
 class _Job:
     exchange: Exchange
     site: Site
+    address: str | None
     done: threading.Event
     rendered: Rendered | None = None
     failure: BaseException | None = None
@@ -98,21 +100,28 @@ class Browser:
     `missing` says why no page can be rendered, None while pages can. Chromium starts with the first page.
     """
 
-    def __init__(self, *, user_agent: str, resolver: Resolver, clock: Clock, executable: str | None = None) -> None:
+    def __init__(
+        self, *, user_agent: str, resolver: Resolver, clock: Clock, slots: ConnectionSlots | None = None, executable: str | None = None
+    ) -> None:
+        """`slots` bound the connections of pages to an address; None for no bound."""
         self._executable = executable or find_chromium()
         self.missing = why_missing(self._executable)
         self._user_agent = user_agent
         self._resolver = resolver
         self._clock = clock
+        self._slots = slots
         self._jobs: SimpleQueue[_Job | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._lock = threading.Lock()
 
-    def render(self, exchange: Exchange, site: Site) -> Rendered:
-        """The DOM of an answer with an HTML document; what goes wrong is in its `error`."""
+    def render(self, exchange: Exchange, site: Site, address: str | None = None) -> Rendered:
+        """The DOM of an answer with an HTML document; what goes wrong is in its `error`.
+
+        `address` is the one of which the caller holds a slot meanwhile.
+        """
         if self.missing is not None:
             return Rendered(None, self.missing)
-        job = _Job(exchange, site, threading.Event())
+        job = _Job(exchange, site, address, threading.Event())
         with self._lock:
             if self._thread is None:
                 self._thread = threading.Thread(target=self._drive, name="trawl-browser", daemon=True)
@@ -183,7 +192,7 @@ class Browser:
         error: str | None = None
         html: bytes | None = None
         killer.start()
-        with BrowserProxy(job.site, self._resolver) as proxy:
+        with BrowserProxy(job.site, self._resolver, self._slots, job.address) as proxy:
             try:
                 context = browser.new_context(
                     user_agent=self._user_agent,

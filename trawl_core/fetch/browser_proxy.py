@@ -1,7 +1,8 @@
 """The only way out of a rendered page: a proxy on loopback that connects by the crawl's own rules.
 
 The browser resolves no name and opens no connection but to this proxy. For each request the name is resolved here, every answer
-is checked against the site's `network`, and the connection goes to a checked address, as for the crawl's own requests.
+is checked against the site's `network`, and the connection goes to a checked address, as for the crawl's own requests. It waits
+for a slot of that address (address_slots.py), so what pages ask for and what the crawl asks for stay within one budget together.
 """
 
 from __future__ import annotations
@@ -9,21 +10,27 @@ from __future__ import annotations
 import select
 import socket
 import threading
+from collections import Counter
 from contextlib import suppress
 from types import TracebackType
 from typing import Self
 from urllib.parse import urlsplit
 
-from trawl_core.errors import FetchError
+from trawl_core.errors import FetchError, TrawlError
+from trawl_core.fetch.address_slots import POLL_S, ConnectionSlots
 from trawl_core.fetch.guard import Resolver, checked_addresses
 from trawl_core.fetch.resolver import ResolverWithin
 from trawl_core.sites import Site
 
 MAX_PAGE_BYTES = 64 * 2**20
 MAX_CONNECTIONS = 64
+# A tunnel whose server spoke last and that is quiet for so long gives its slot to a connection that waits for one.
+IDLE_TUNNEL_S = 1.0
 _MAX_HEAD = 64 * 1024
 _BLOCK = 64 * 1024
 _METHODS = ("GET", "HEAD", "OPTIONS")
+# The slot that the page's own request holds.
+_PAGES = -1
 
 
 class BrowserProxy:
@@ -33,12 +40,19 @@ class BrowserProxy:
     MAX_PAGE_BYTES nothing more is passed on.
     """
 
-    def __init__(self, site: Site, resolver: Resolver) -> None:
+    def __init__(self, site: Site, resolver: Resolver, slots: ConnectionSlots | None = None, address: str | None = None) -> None:
+        """`slots` bound the connections to an address, None for no bound; of `address` the page itself has one, which its
+        connections use in turn."""
         self.refused: list[str] = []
         self.received_bytes = 0
         self._site = site
         self._resolver = ResolverWithin(resolver, site.timeout.total_s)
         self._listener = socket.create_server(("127.0.0.1", 0))
+        self._slots = slots
+        self._page_address = address
+        self._page_slot_is_free = True
+        self._wanted: Counter[str] = Counter()
+        self._ended = threading.Event()
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         self._closed = False
@@ -59,6 +73,7 @@ class BrowserProxy:
         """Break off every connection; no thread of the proxy connects to anything afterwards."""
         with self._lock:
             self._closed = True
+            self._ended.set()
             sockets = list(self._open)
         with suppress(OSError):
             self._listener.shutdown(socket.SHUT_RDWR)
@@ -107,31 +122,38 @@ class BrowserProxy:
             return
         host, port, forwarded = asked
         try:
-            server = self._connect(host, port)
-        except FetchError as error:
-            if error.outcome == "blocked_address":
+            server, address, slot = self._connect(host, port)
+        except TrawlError as error:
+            is_blocked = isinstance(error, FetchError) and error.outcome == "blocked_address"
+            if is_blocked:
                 self.refused.append(f"{host}: {error}")
-            client.sendall(_answer("403 Forbidden" if error.outcome == "blocked_address" else "502 Bad Gateway"))
+            client.sendall(_answer("403 Forbidden" if is_blocked else "502 Bad Gateway"))
             return
         try:
             if forwarded is None:
                 client.sendall(b"HTTP/1.1 200 Connection established\r\n\r\n")
                 server.sendall(rest)
-                self._relay(client, server, both=True)
+                self._relay(client, server, tunnel_to=address)
             else:
                 # One request a connection: what the browser sends after it would be meant for another server.
                 server.sendall(forwarded)
                 client.sendall(self._closing_head(server))
-                self._relay(client, server, both=False)
+                self._relay(client, server)
         finally:
             self._let_go(server)
+            self._give_back(address, slot)
 
-    def _connect(self, host: str, port: int) -> socket.socket:
+    def _connect(self, host: str, port: int) -> tuple[socket.socket, str, int]:
+        """A connection, its address and the slot that it holds of it."""
         failure: OSError | None = None
         for family, address in checked_addresses(host, port, self._site.network, self._resolver):
+            slot = self._wait_for_slot(address)
+            if slot is None:
+                break
             server = socket.socket(family, socket.SOCK_STREAM)
             if not self._hold(server):
                 server.close()
+                self._give_back(address, slot)
                 break
             try:
                 server.settimeout(self._site.timeout.connect_s)
@@ -139,10 +161,36 @@ class BrowserProxy:
             except OSError as error:
                 failure = error
                 self._let_go(server)
+                self._give_back(address, slot)
             else:
                 server.settimeout(self._site.timeout.read_s)
-                return server
+                return server, address, slot
         raise FetchError("connect_error", f"connecting to {host} port {port} for the browser failed: {failure}.")
+
+    def _wait_for_slot(self, address: str) -> int | None:
+        """A slot of the address, _PAGES for the page's own; None when the page is done with before one is to be had."""
+        with self._lock:
+            self._wanted[address] += 1
+        try:
+            while (slot := self._take(address)) is None and not self._ended.wait(POLL_S):
+                pass
+        finally:
+            with self._lock:
+                self._wanted[address] -= 1
+        return slot
+
+    def _take(self, address: str) -> int | None:
+        with self._lock:
+            if self._slots is None or (address == self._page_address and self._page_slot_is_free):
+                self._page_slot_is_free = False
+                return _PAGES
+        return self._slots.take(address, self._site.host_concurrency)
+
+    def _give_back(self, address: str, slot: int) -> None:
+        if slot == _PAGES:
+            self._page_slot_is_free = True
+        elif self._slots is not None:
+            self._slots.give_back(address, slot)
 
     def _closing_head(self, server: socket.socket) -> bytes:
         """The answer's head, told to the browser as the last of its connection, and what came behind it."""
@@ -151,12 +199,19 @@ class BrowserProxy:
         lines = [line for line in head.rstrip(b"\r\n").split(b"\r\n") if _name_of(line) not in (b"connection", b"keep-alive")]
         return b"\r\n".join([*lines, b"Connection: close", b"", b""]) + rest
 
-    def _relay(self, client: socket.socket, server: socket.socket, *, both: bool) -> None:
-        to = {server: client, client: server} if both else {server: client}
+    def _relay(self, client: socket.socket, server: socket.socket, *, tunnel_to: str | None = None) -> None:
+        """Pass on what comes from the server, through a tunnel both ways, until one side ends or is silent for too long."""
+        to = {server: client} if tunnel_to is None else {server: client, client: server}
+        spoke_last, quiet_s, step_s = client, 0.0, min(IDLE_TUNNEL_S, self._site.timeout.read_s)
         while self.received_bytes < MAX_PAGE_BYTES:
-            ready, _, _ = select.select(list(to), [], [], self._site.timeout.read_s)
+            ready, _, _ = select.select(list(to), [], [], step_s)
             if not ready:
-                return
+                quiet_s += step_s
+                is_spare = tunnel_to is not None and spoke_last is server and self._wanted[tunnel_to] > 0
+                if is_spare or quiet_s >= self._site.timeout.read_s:
+                    return
+            else:
+                quiet_s, spoke_last = 0.0, ready[-1]
             for sock in ready:
                 data = sock.recv(_BLOCK)
                 if not data:

@@ -68,7 +68,8 @@ def run_here(
         client = used.enter_context(closing(HttpClient(user_agent=config.user_agent, clock=clock, resolver=resolver)))
         browser = None
         if any(job.site.browser != "off" for job in jobs):
-            browser = used.enter_context(closing(Browser(user_agent=config.user_agent, resolver=resolver, clock=clock)))
+            slots = used.enter_context(closing(addresses.for_connections()))
+            browser = used.enter_context(closing(Browser(user_agent=config.user_agent, resolver=resolver, clock=clock, slots=slots)))
         engine = Engine(
             client=client,
             browser=browser,

@@ -116,7 +116,7 @@ def _render(task: Task, browser: Browser | None) -> Result:
     assert fetched.exchange is not None
     assert browser is not None
     night = task.origin.night
-    rendered = browser.render(fetched.exchange, night.site)
+    rendered = browser.render(fetched.exchange, night.site, task.origin.address)
     found, unread = fetched.found, fetched.unread
     try:
         found += discover_rendered(rendered, task.url, night.site, night.known_media)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import threading
 
 import polars as pl
 import pytest
@@ -115,3 +116,25 @@ def test_off_is_the_default(serve, run_crawl):
     assert (home["error"], home["rendered_offset"]) == (None, None)
     assert "/app.js" not in site.paths()
     assert "rendered" not in run.outcome(site.host).result.facts
+
+
+def test_a_page_asks_other_hosts_within_the_budget_of_their_address(chromium, serve, run_crawl) -> None:
+    site, far, under_way, most = serve(), serve(), [], []
+
+    def slowly(asked):
+        under_way.append(asked)
+        most.append(len(under_way))
+        threading.Event().wait(0.05)
+        under_way.remove(asked)
+        return {"body": b"{}", "headers": {"Access-Control-Allow-Origin": "*"}}
+
+    far.fallback = slowly
+    script = f"""Promise.all([1, 2, 3, 4, 5, 6].map(n => fetch('{far.root}/' + n))).then(answers => {{
+        document.getElementById('root').innerHTML = '<main>' + answers.length + ' answers</main>'; }});"""
+    site.routes = {"/": SHELL, "/app.js": script.encode()}
+    network = {"allow_networks": ["127.0.0.0/8"], "allow_ports": [site.port, far.port]}
+    run = run_crawl(site, settings=SETTINGS | {"network": network, "host_concurrency": 1})
+    assert sorted(far.paths()) == [f"/{n}" for n in range(1, 7)]
+    assert max(most) == 1
+    (page,) = extracted(run, site).to_dicts()
+    assert "6 answers" in page["text"]
