@@ -124,6 +124,18 @@ def test_title_and_canonical_link_are_metadata():
     assert (change.prev_title, change.title) == ("Old", "New")
 
 
+def test_what_other_rules_alone_can_see_is_no_change():
+    def read(rules: str, price: int, *more: StructuredItem) -> PageVersion:
+        return version("a", structured=(StructuredItem("json-ld", "Product", f'{{"price":{price}}}'), *more), structured_by=rules)
+
+    selected = StructuredItem("selector", "product", '{"cost":"310"}')
+    assert compare_pages(read("1", 310), read("2", 310, selected)) is None
+    assert compare_pages(read("1", 310, selected), read("2", 310)) is None
+    change = compare_pages(read("1", 310), read("2", 283, selected))
+    assert [(field.path, field.old, field.new) for field in change.fields] == [("Product.price", "310", "283")]
+    assert compare_pages(read("1", 310), read("1", 310, selected)).event == "structured"
+
+
 def test_opengraph_alone_is_metadata():
     old, new = (version("a", structured=(StructuredItem("opengraph", None, f'{{"og:image":"{name}"}}'),)) for name in "ab")
     change = compare_pages(old, new)

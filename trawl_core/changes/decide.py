@@ -144,6 +144,9 @@ def _content_change(
         if old.structured is not None and new.structured is not None:
             structured = changed_paths(old.structured, new.structured)
             opengraph = changed_opengraph(old.structured, new.structured)
+            if old.structured_by != new.structured_by:
+                # What only one side has may be there because it was read by another version, or by other schemas of sites.yaml.
+                structured, opengraph = ([one for one in found if None not in one[1:]] for found in (structured, opengraph))
             kinds |= ({"structured"} if structured else set()) | ({"opengraph"} if opengraph else set())
             fields += structured + opengraph
         if old.title != new.title:

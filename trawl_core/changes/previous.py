@@ -118,6 +118,7 @@ def complete(lake: Lake, domain: str, versions: Iterable[PageVersion]) -> dict[s
         prints = _rows(lake, "fingerprints", partition, ids, ["simhash"])
         texts = _rows(lake, "pages", partition, [capture_id for capture_id in ids if capture_id not in blocks], ["text"])
         structured_known = tables.has(lake, "structured_data", partition)
+        made_from = tables.made_from(lake, "structured_data", partition) or ""
         for version in group:
             key = version.capture_id
             capture = captures.get(key, [{}])[0]
@@ -137,6 +138,7 @@ def complete(lake: Lake, domain: str, versions: Iterable[PageVersion]) -> dict[s
                 )
                 if structured_known
                 else None,
+                structured_by=made_from.partition(" ")[0],
                 simhash=prints[key][0]["simhash"] if key in prints else None,
             )
     return found

@@ -36,8 +36,9 @@ class StructuredItem:
 class PageVersion:
     """What one capture of a URL showed.
 
-    `structured` is None when it is not known. `incomplete` says that the transfer broke off. `left_status` is a later answer
-    by which the URL left (404, 410, 301, 308), `left_to` the target of that redirect; None while it stayed.
+    `structured` is None when it is not known; `structured_by` is by which version and schemas it was read. `incomplete` says that
+    the transfer broke off. `left_status` is a later answer by which the URL left (404, 410, 301, 308), `left_to` the target of that
+    redirect; None while it stayed.
     """
 
     url: str
@@ -55,6 +56,7 @@ class PageVersion:
     simhash: int | None = None
     blocks: tuple[Block, ...] = ()
     structured: tuple[StructuredItem, ...] | None = None
+    structured_by: str | None = None
     extractor_version: str | None = None
     incomplete: bool = False
     left_status: int | None = None
