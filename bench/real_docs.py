@@ -153,8 +153,8 @@ def _archived(lake: Lake, day: date) -> tuple[set[str], int]:
     """Paths of the pages with a response or revisit record that night, and how many rows `pages` has for HTML."""
     captures = tables.read(lake, "captures", Partition(day, DOMAIN), ["url_path", "kind", "fetch_status", "warc_type"]).to_pylist()
     paths = {row["url_path"] for row in captures if row["kind"] == "page" and row["warc_type"] and row["fetch_status"] in (200, 304)}
-    kinds = tables.read(lake, "pages", Partition(day, DOMAIN), ["page_type"]).column("page_type").to_pylist()
-    return paths, kinds.count("html")
+    kinds = tables.read(lake, "pages", Partition(day, DOMAIN), ["mime_detected"]).column("mime_detected").to_pylist()
+    return paths, kinds.count("text/html")
 
 
 def _html_responses(lake: Lake, day: date) -> int:

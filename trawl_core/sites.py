@@ -240,6 +240,7 @@ class SiteSettings(_Model):
     recrawl: Recrawl = Recrawl()
     sitemaps: Literal["auto", "none"] | tuple[HttpUrl, ...] = "auto"
     feeds: tuple[HttpUrl, ...] = ()
+    media: Literal["skip", "fetch"] = "skip"
     include: tuple[Pattern, ...] = ()
     exclude: tuple[Pattern, ...] = ()
     origins: tuple[HttpUrl, ...] = ()
@@ -247,6 +248,7 @@ class SiteSettings(_Model):
     priorities: tuple[Priority, ...] = ()
     network: NetworkAccess = NetworkAccess()
     browser: Literal["off", "when-needed"] = "off"
+    extraction_profile: Literal["quality", "fast"] = "quality"
     extraction: tuple[ExtractionSchema, ...] = ()
     notify: tuple[NotifyRule, ...] = ()
     follow_nofollow: bool = True
@@ -271,8 +273,6 @@ class Site(SiteSettings):
                 f"delay_s: 0 is accepted only where every address of the site lies in network.allow_networks; {self.domain} does not"
             )
         return self
-
-    media: Literal["skip", "fetch"] = "skip"
 
     def _stands_in_allowed_network(self) -> bool:
         try:

@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from trawl_core.extract.content.choice import CHEAP
 from trawl_core.extract.html import MAX_TRAFILATURA_DEPTH, extract_html
 from trawl_core.extract.page import EXTRACTOR_VERSION
 from trawl_core.lake.comparison import text_sha256, tokens
@@ -22,13 +23,9 @@ def test_a_whole_page():
     page = extract_html(PAGE.encode(), URL, "text/html; charset=utf-8", scope=lambda url: None if "site.test" in url else "host")
     assert (page.title, page.description, page.author, page.site_name) == ("Ferry times", "When it sails", "Ann Bee", "Harbour office")
     assert (page.date_published, page.date_modified, page.language) == ("2024-05-06", "2024-06-01", "en")
-    assert (page.charset, page.charset_source, page.mime_detected, page.page_type) == ("utf-8", "header", "text/html", "html")
-    assert (page.extractor, page.extract_status, page.extract_error, page.extractor_version) == (
-        "trafilatura",
-        "ok",
-        None,
-        EXTRACTOR_VERSION,
-    )
+    assert (page.charset, page.charset_source, page.mime_detected, page.predicted_type) == ("utf-8", "header", "text/html", "article")
+    assert (page.extract_status, page.extract_error, page.extractor_version) == ("ok", None, EXTRACTOR_VERSION)
+    assert page.page_type == page.predicted_type
     assert page.canonical_hint == "http://site.test/ferry"
     assert [(heading.level, heading.text) for heading in page.headings] == [(1, "Ferry times"), (2, "Prices")]
     assert [(link.url, link.rel, link.in_scope) for link in page.outlinks] == [
@@ -65,14 +62,14 @@ def test_a_bare_fragment_has_text():
 def test_nesting_beyond_lxml_keeps_the_text():
     body = ("<div>" * (MAX_TRAFILATURA_DEPTH + 10) + f"<p>{PROSE}</p>").encode()
     page = extract_html(body, URL)
-    assert (page.extractor, page.text) == ("lexbor", PROSE.strip())
+    assert (page.extractor in CHEAP, page.text) == (True, PROSE.strip())
     deeper = extract_html(("<b>" * 30_000 + f"<p>{PROSE}</p>").encode(), URL)
     assert PROSE.strip() in deeper.text
 
 
 def test_a_large_page_is_read_without_trafilatura():
     page = extract_html(("<body>" + f"<p>{PROSE}</p>" * 48_000).encode(), URL)
-    assert page.extractor == "lexbor"
+    assert page.extractor in CHEAP
     assert page.text.count("ferry") == 48_000
 
 
@@ -119,7 +116,6 @@ def test_no_text_has_a_reason(body, reason):
 def test_lists_in_table_cells_are_kept():
     cells = "<tr><td>Mon</td><td><ul><li>from ten</li><li>to noon</li></ul></td></tr><tr><td>Tue</td><td><ol><li>closed</li></ol></td></tr>"
     page = extract_html(f"<html><body><main><p>{PROSE * 3}</p><table>{cells}</table><p>{PROSE * 2}</p></main></body></html>".encode(), URL)
-    assert page.extractor == "trafilatura"
     for word in ("Mon", "from ten", "to noon", "Tue", "closed"):
         assert word in page.text
 

@@ -7,11 +7,14 @@ alone (bullets, separators) are no block.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import xxhash
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
+from trawl_core.extract.class_names import hints_of
 from trawl_core.extract.elements import BESIDE_CONTENT, BESIDE_CONTENT_ROLES, HEADINGS, INLINE, INVISIBLE
 from trawl_core.extract.guards import defuse
 
@@ -20,6 +23,7 @@ TRAIL = " › "
 MAX_ROW_CHARS = 2000
 _MAX_ROW_NESTING = 60
 _MAX_HEADING_CHARS = 300
+_LISTS = ("ul", "ol", "dl")
 
 _ZERO_WIDTH = dict.fromkeys((0x00, 0xAD, 0x200B, 0x200C, 0x2060, 0xFEFF))
 
@@ -40,15 +44,39 @@ class Block:
     """1 to 6 for a heading, 0 for any other block."""
 
 
+class Surroundings(NamedTuple):
+    """Where a block stands. `chars`, `link_chars`, `pieces`: visible characters, those inside links, text nodes. `beside_names`,
+    `content_names`, `lists`, `forms`: how many of the elements around it have a class or id that names navigation and the like, one
+    that names content, are lists, are forms. `tag` and `depth`: the innermost element that is not inline, and how deep the text is.
+    `beside`, `main`, `article`: how many such elements are around it."""
+
+    chars: int
+    link_chars: int
+    pieces: int
+    beside_names: int
+    content_names: int
+    lists: int
+    forms: int
+    tag: str
+    depth: int
+    beside: int
+    main: int
+    article: int
+
+
 @dataclass(frozen=True)
 class Split:
-    """Blocks of a page and what walking its tree tells besides: `depth` of the deepest element, visible characters and
-    how many of them stand inside links."""
+    """Blocks of a page and what walking its tree tells besides: `depth` of the deepest element, visible characters and how many of
+    them stand inside links, each block's surroundings, how often each element occurs."""
 
     blocks: tuple[Block, ...]
     depth: int
     chars: int
     link_chars: int
+    surroundings: tuple[Surroundings, ...] = ()
+    tags: Counter[str] = field(default_factory=Counter)
+    preformatted: dict[int, str] = field(default_factory=dict)
+    """By position the text as written of blocks whose lines and indentation mean something."""
 
     @property
     def link_density(self) -> float:
@@ -78,6 +106,9 @@ def normalize_space(text: str) -> str:
     return " ".join(text.split())
 
 
+_Around = tuple[int, int, int, int, str]
+
+
 class _Walk:
     """One pass over the tree without recursion: a page may be nested deeper than Python's stack."""
 
@@ -90,25 +121,36 @@ class _Walk:
         self.chars = self.link_chars = 0
         self.level = 0
         self.after_break = False
+        self.surroundings: list[Surroundings] = []
+        self.preformatted: dict[int, str] = {}
+        # beside_names, content_names, lists, forms and tag of what is open now, and those at the start of the block, with its depth.
+        self.around: _Around = (0, 0, 0, 0, "body")
+        self.started: tuple[_Around, int] = (self.around, 1)
+        self.block_chars = self.block_link_chars = self.pieces = 0
 
     def run(self, body: LexborNode) -> Split:
         depth = deepest = 1
-        open_elements: list[tuple[str, str | None]] = []
+        open_elements: list[tuple[str, str | None, _Around]] = []
+        tags: Counter[str] = Counter()
         node = body.child
         while node is not None:
             descend = None
             if node.is_text_node:
-                self.text(node.text_content or "")
+                self.text(node.text_content or "", depth)
             elif node.is_element_node:
                 tag = node.tag or ""
+                tags[tag] += 1
                 attributes = node.attributes
                 if tag not in INVISIBLE and not _is_hidden(attributes):
+                    around = self.around
                     what = self.enter(tag, node, attributes, depth)
                     descend = node.child
                     if descend is None:
                         self.leave(tag, what)
                     else:
-                        open_elements.append((tag, what))
+                        if tag not in INLINE:
+                            self.around = _inside(around, tag, attributes)
+                        open_elements.append((tag, what, around))
                         depth += 1
                         deepest = max(deepest, depth)
             if descend is not None:
@@ -118,22 +160,27 @@ class _Walk:
             while following is None and open_elements:
                 node = node.parent
                 depth -= 1
-                self.leave(*open_elements.pop())
+                tag, what, around = open_elements.pop()
+                self.leave(tag, what)
+                self.around = around
                 following = node.next
             node = following
         self.flush()
-        return Split(tuple(self.blocks), deepest, self.chars, self.link_chars)
+        return Split(tuple(self.blocks), deepest, self.chars, self.link_chars, tuple(self.surroundings), tags, self.preformatted)
 
-    def text(self, text: str) -> None:
+    def text(self, text: str, depth: int) -> None:
         if text.isspace():
             self.parts.append(" ")
             return
+        if not self.pieces:
+            self.started = self.around, depth
         self.after_break = False
         self.parts.append(text)
         size = len(text.strip())
-        self.chars += size
+        self.pieces += 1
+        self.block_chars += size
         if self.links:
-            self.link_chars += size
+            self.block_link_chars += size
 
     def enter(self, tag: str, node: LexborNode, attributes: dict[str, str | None], depth: int) -> str | None:
         """Account for the start of an element; the answer is what `leave` has to take back."""
@@ -200,10 +247,19 @@ class _Walk:
         self.after_break = False
         if not self.parts:
             return
-        text = normalize_space("".join(self.parts)).rstrip("¶").rstrip()
+        written = "".join(self.parts)
+        text = normalize_space(written).rstrip("¶").rstrip()
         self.parts.clear()
+        chars, link_chars, pieces = self.block_chars, self.block_link_chars, self.pieces
+        self.chars += chars
+        self.link_chars += link_chars
+        self.block_chars = self.block_link_chars = self.pieces = 0
         if len(text) < 3 and not any(letter.isalnum() for letter in text):
             return
+        around, depth = self.started
+        if around[4] == "pre" and "\n" in written:
+            self.preformatted[len(self.blocks)] = written.strip("\n")
+        self.surroundings.append(Surroundings(chars, link_chars, pieces, *around, depth, self.beside, self.main, self.article))
         in_main = not self.beside and (not self.has_main or self.main > 0)
         trail = self.trails[in_main]
         if self.level:
@@ -213,6 +269,15 @@ class _Walk:
         self.blocks.append(Block(len(self.blocks), block_hash(text), heading, text, in_main, self.level))
         if self.level:
             trail.append((self.level, text[:_MAX_HEADING_CHARS]))
+
+
+def _inside(around: _Around, tag: str, attributes: dict[str, str | None]) -> _Around:
+    beside_names, content_names, lists, forms, _ = around
+    if attributes:
+        named_beside, named_content = hints_of(attributes.get("class"), attributes.get("id"))
+        beside_names += named_beside
+        content_names += named_content
+    return beside_names, content_names, lists + (tag in _LISTS), forms + (tag == "form"), tag
 
 
 def _is_hidden(attributes: dict[str, str | None]) -> bool:

@@ -14,7 +14,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import xxhash
 
-from trawl_core.extract.page import EXTRACTOR_VERSION
 from trawl_core.lake import Lake, Partition, tables
 
 # Failures that say more of the machine that night, or of the site's limits, than of the body.
@@ -22,15 +21,16 @@ _NOT_CARRIED = ("timeout", "error", "too_large")
 
 
 def earlier_extractions(
-    lake: Lake, partition: Partition, wanted: Iterable[tuple[str, str]]
+    lake: Lake, partition: Partition, wanted: Iterable[tuple[str, str]], version: str
 ) -> dict[tuple[str, str], tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """For (body_capture_id, url) the newest earlier row of `pages` and its rows of `page_blocks`, as far as they exist."""
+    """For (body_capture_id, url) the newest earlier row of `pages` and its rows of `page_blocks`, as far as they exist and are of
+    that extractor version."""
     missing = set(wanted)
     found: dict[tuple[str, str], tuple[dict[str, Any], list[dict[str, Any]]]] = {}
     for day in reversed(tables.dates_of(lake, "pages", partition.domain, before=partition.crawl_date)):
         if not missing:
             break
-        rows = _rows_of(lake, Partition(day, partition.domain), missing)
+        rows = _rows_of(lake, Partition(day, partition.domain), missing, version)
         blocks = _blocks_of(lake, Partition(day, partition.domain), [row["capture_id"] for row in rows.values()])
         for key, row in rows.items():
             found[key] = row, blocks.get(row["capture_id"], [])
@@ -39,21 +39,21 @@ def earlier_extractions(
 
 
 def kept_extractions(
-    lake: Lake, partition: Partition, wanted: Iterable[tuple[str, str]]
+    lake: Lake, partition: Partition, wanted: Iterable[tuple[str, str]], version: str
 ) -> dict[tuple[str, str], tuple[dict[str, Any], list[dict[str, Any]]]]:
     """The same of what this partition holds already: a second run of a night extracts only what is new to it."""
     if not tables.has(lake, "page_blocks", partition):
         return {}
-    rows = {key: row for key, row in _rows_of(lake, partition, set(wanted)).items() if row["capture_id"] == key[0]}
+    rows = {key: row for key, row in _rows_of(lake, partition, set(wanted), version).items() if row["capture_id"] == key[0]}
     blocks = _blocks_of(lake, partition, [row["capture_id"] for row in rows.values()])
     return {key: (row, blocks.get(row["capture_id"], [])) for key, row in rows.items()}
 
 
-def _rows_of(lake: Lake, partition: Partition, wanted: set[tuple[str, str]]) -> dict[tuple[str, str], dict[str, Any]]:
+def _rows_of(lake: Lake, partition: Partition, wanted: set[tuple[str, str]], version: str) -> dict[tuple[str, str], dict[str, Any]]:
     bodies = pa.array(sorted({body for body, _ in wanted}), pa.string())
     data = tables.read(lake, "pages", partition)
     usable = pc.and_(
-        pc.and_(pc.is_in(data["body_capture_id"], bodies), pc.equal(data["extractor_version"], EXTRACTOR_VERSION)),
+        pc.and_(pc.is_in(data["body_capture_id"], bodies), pc.equal(data["extractor_version"], version)),
         pc.invert(pc.is_in(data["extract_status"], pa.array(_NOT_CARRIED))),
     )
     rows = data.filter(usable).to_pylist()

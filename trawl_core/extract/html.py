@@ -1,111 +1,118 @@
-"""HTML: main content, metadata, blocks, links. One parse by lexbor, one by lxml for trafilatura.
+"""HTML: main content, metadata, blocks, links. One parse by lexbor, and one by lxml where trafilatura is asked.
 
-trafilatura gives the main content of pages up to 5 MB that are nested less than 250 levels: beyond, lxml returns nothing
-and no error. There, and where trafilatura finds next to nothing of a page that shows text, the blocks of the main content
-are the text; `extractor` says which.
+trafilatura may read pages up to 5 MB that are nested less than 250 levels: beyond, lxml returns nothing and no error.
 """
 
 from __future__ import annotations
 
-import re
-from dataclasses import replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
 
-import lxml.html
 from lxml import etree
 from selectolax.lexbor import LexborHTMLParser
-from trafilatura import bare_extraction
 
 from trawl_core.extract.blocks import Split, split_tree
-from trawl_core.extract.charset import charset_parameter, decode
-from trawl_core.extract.faults import LIBRARY_FAULTS
+from trawl_core.extract.charset import Decoded, charset_parameter, decode
+from trawl_core.extract.content.choice import Content, Profile, read_content
+from trawl_core.extract.content.readers import lxml_tree
 from trawl_core.extract.guards import defuse
 from trawl_core.extract.language import declared_language, detected_language
 from trawl_core.extract.links import links_of_tree
-from trawl_core.extract.metadata import page_metadata
+from trawl_core.extract.metadata import page_metadata, trafilatura_metadata
 from trawl_core.extract.page import Heading, Outlink, Page, ScopeCheck, with_text
 from trawl_core.extract.scripted import needs_browser
 from trawl_core.warc.sniff import sniff_mime
 
 MAX_TRAFILATURA_BYTES = 5_000_000
 MAX_TRAFILATURA_DEPTH = 250
-# Share of the main content's words below which trafilatura's answer is taken as a miss: on WCXB listings, products and
-# forums gain, articles hardly ever get there.
-_MISSED_SHARE = 0.2
-_HAS_BODY = re.compile(r"<(?:html|body|head|frameset)[\s>/]", re.IGNORECASE)
 
 
-def extract_html(body: bytes, url: str, content_type: str | None = None, *, scope: ScopeCheck | None = None) -> Page:
+@dataclass(frozen=True)
+class HtmlDocument:
+    """An HTML body parsed by lexbor and cut into blocks, its content not yet looked for. `defused` says what guards changed."""
+
+    url: str
+    source: str
+    defused: str | None
+    tree: LexborHTMLParser
+    split: Split
+    decoded: Decoded
+    html_bytes: int
+    mime_detected: str
+
+
+def extract_html(
+    body: bytes, url: str, content_type: str | None = None, *, scope: ScopeCheck | None = None, profile: Profile = "quality"
+) -> Page:
     """The page in an HTML body. Never raises for anything a body can hold: what can't be read is in `extract_error`.
 
-    `content_type` is the header as sent; `scope` judges the links (`Scope.check`), without it `in_scope` is None.
+    `content_type` is the header as sent; `scope` judges the links (`Scope.check`), without it `in_scope` is None. `profile` says
+    what the text may cost: see trawl_core.extract.content.choice.
     """
+    return read_html(parse_html(body, url, content_type), scope=scope, profile=profile)
+
+
+def parse_html(body: bytes, url: str, content_type: str | None = None) -> HtmlDocument:
     decoded = decode(body, charset_parameter(content_type))
     source, defused = defuse(decoded.text.replace("\x00", ""))
     tree = LexborHTMLParser(source)
-    split = split_tree(tree)
-    found = links_of_tree(tree, url)
-    readable = defused is None and len(source) <= MAX_TRAFILATURA_BYTES and split.depth < MAX_TRAFILATURA_DEPTH
-    lxml_tree = _lxml_tree(source) if readable and split.blocks else None
-    metadata = page_metadata(tree, lxml_tree, url)
-    text, extractor = _main_content(lxml_tree, split)
+    return HtmlDocument(url, source, defused, tree, split_tree(tree), decoded, len(body), sniff_mime(body[:65536], content_type))
+
+
+def read_html(document: HtmlDocument, *, scope: ScopeCheck | None = None, profile: Profile = "quality") -> Page:
+    """The page of a document, its content by the best of the profile's extractors."""
+    source, split = document.source, document.split
+    readable = document.defused is None and len(source) <= MAX_TRAFILATURA_BYTES and split.depth < MAX_TRAFILATURA_DEPTH
+    second = _SecondTree(source, document.url)
+    content = read_content(split, document.tree, source, document.url, profile=profile, lxml_tree=second.read if readable else None)
+    return page_of(document, content, second.metadata, scope)
+
+
+def page_of(document: HtmlDocument, content: Content, found: Mapping[str, Any], scope: ScopeCheck | None = None) -> Page:
+    """The page of a document whose content was found; `found` is what trafilatura says of it, empty where it was not asked."""
+    tree, split = document.tree, document.split
+    links = links_of_tree(tree, document.url)
+    metadata = page_metadata(tree, found)
     page = Page(
-        mime_detected=sniff_mime(body[:65536], content_type),
-        page_type="html",
-        extractor=extractor,
+        mime_detected=document.mime_detected,
+        page_type=content.page_type if split.blocks else "html",
+        predicted_type=content.page_type if split.blocks else None,
+        extractor=content.extractor,
         title=metadata.title,
         description=metadata.description,
         author=metadata.author,
         site_name=metadata.site_name,
         date_published=metadata.date_published,
         date_modified=metadata.date_modified,
-        language=declared_language(tree) or detected_language(text),
-        charset=decoded.charset,
-        charset_source=decoded.source,
-        canonical_hint=found.canonical_hint,
-        html_bytes=len(body),
+        language=declared_language(tree) or detected_language(content.text),
+        charset=document.decoded.charset,
+        charset_source=document.decoded.source,
+        canonical_hint=links.canonical_hint,
+        html_bytes=document.html_bytes,
         link_density=round(split.link_density, 6),
         headings=tuple(Heading(block.level, block.text) for block in split.blocks if block.level),
-        outlinks=tuple(Outlink(link.url, link.rel, link.text, None if scope is None else scope(link.url) is None) for link in found.links),
+        outlinks=tuple(Outlink(link.url, link.rel, link.text, None if scope is None else scope(link.url) is None) for link in links.links),
         needs_browser=needs_browser(tree, split),
         blocks=split.blocks,
     )
-    page = with_text(page, text)
-    return page if page.text else replace(page, extract_status="empty", extract_error=_why_empty(page, defused))
+    page = with_text(page, content.text)
+    return page if page.text else replace(page, extract_status="empty", extract_error=_why_empty(page, document.defused))
 
 
-def _lxml_tree(source: str) -> etree._Element | None:
-    if not _HAS_BODY.search(source):
-        # trafilatura finds nothing in a bare fragment.
-        source = f"<html><body>{source}</body></html>"
-    parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
-    try:
-        tree = lxml.html.document_fromstring(source.encode("utf-8", "replace"), parser=parser)
-    except LIBRARY_FAULTS:
-        return None
-    _unlist_cells(tree)
-    return tree
+class _SecondTree:
+    """The document as lxml reads it, made when it is asked for, and what trafilatura says about it: reading its content changes it."""
 
+    def __init__(self, source: str, url: str) -> None:
+        self._source = source
+        self._url = url
+        self.metadata: dict[str, Any] = {}
 
-def _unlist_cells(tree: etree._Element) -> None:
-    """Make lists inside table cells paragraphs: trafilatura keeps a cell's paragraphs and loses its lists."""
-    for items in tree.xpath("//td//ul | //td//ol | //td//dl | //th//ul | //th//ol"):
-        for item in items:
-            item.tag = "p"
-        items.drop_tag()
-
-
-def _main_content(lxml_tree: etree._Element | None, split: Split) -> tuple[str, str]:
-    """Text of the main content, one block a line, and which extractor gave it."""
-    shown = [block.text for block in split.blocks if block.in_main] or [block.text for block in split.blocks]
-    if lxml_tree is not None:
-        try:
-            document = bare_extraction(lxml_tree, include_comments=False)
-        except LIBRARY_FAULTS:
-            document = None
-        text = (document.text or "") if document is not None else ""
-        if text and len(text.split()) >= _MISSED_SHARE * sum(len(line.split()) for line in shown):
-            return text, "trafilatura"
-    return "\n".join(shown), "lexbor"
+    def read(self) -> etree._Element | None:
+        tree = lxml_tree(self._source)
+        if tree is not None:
+            self.metadata = trafilatura_metadata(tree, self._url)
+        return tree
 
 
 def _why_empty(page: Page, defused: str | None) -> str:

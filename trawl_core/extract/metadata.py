@@ -1,16 +1,18 @@
 """Title, description, author, site name and dates of an HTML document.
 
-Author and site name are trafilatura's, the best of those measured; the title is read from the tree, where it is right more
-often; dates are taken only from real signals (metadata, JSON-LD, time elements, and htmldate without its extensive search,
-which invents a date for most pages that have none).
+Where trafilatura reads the page, author and site name are its own, the best of those measured; elsewhere the author is what the page
+marks as such. The title is read from the tree, where it is right more often; dates are taken only from real signals (metadata,
+JSON-LD, time elements, and htmldate without its extensive search, which invents a date for most pages that have none).
 """
 
 from __future__ import annotations
 
 import re
 import warnings
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
+from email.utils import parsedate
 from typing import Any
 
 from lxml import etree
@@ -28,10 +30,27 @@ _JSON_DATE = r"\"{name}\"\s*:\s*\"(\d{{4}}-\d\d-\d\d)"
 # A fixed bound: the bound that htmldate takes by default is today, and the same page must give the same date tomorrow.
 _DATE_SEARCH = {"original_date": True, "extensive_search": False, "max_date": "2100-12-31"}
 
+_MAX_NAME_CHARS = 80
+_BY = re.compile(r"^(?:by|von|par|por|de)\s+", re.IGNORECASE)
+_JSON_AUTHOR = re.compile(r'"author"\s*:\s*(\[[^\]]*\]|\{[^}]*\}|"[^"]*")')
+_JSON_NAME = re.compile(r'"name"\s*:\s*"([^"]*)"')
+_AUTHOR_MARKS = (
+    '[itemprop="author"] [itemprop="name"]',
+    '[itemprop="author"]',
+    '[rel~="author"]',
+    ".byline .author",
+    ".author-name",
+    ".byline",
+)
+
 _PUBLISHED = (
     'meta[property="article:published_time"]',
     '[itemprop="datePublished"]',
     'meta[name="date" i]',
+    'meta[name="pubdate" i]',
+    'meta[name="publish-date" i]',
+    'meta[name="parsely-pub-date" i]',
+    'meta[name="citation_publication_date" i]',
     'meta[name="dc.date" i]',
     'meta[name="dcterms.created" i]',
     "time[pubdate]",
@@ -55,18 +74,36 @@ class Metadata:
     date_modified: str | None = None
 
 
-def page_metadata(tree: LexborHTMLParser, lxml_tree: etree._Element | None, url: str) -> Metadata:
-    """`lxml_tree` is the same document for trafilatura, None where it can't be given to it: then author and the less
-    certain dates are missing."""
-    found = _trafilatura_metadata(lxml_tree, url)
+def page_metadata(tree: LexborHTMLParser, found: Mapping[str, Any]) -> Metadata:
+    """`found` is what trafilatura says of the document, empty where it was not asked."""
     return Metadata(
         title=page_title(tree) or _clean(found.get("title")),
         description=_clean(_content(tree, 'meta[name="description" i]', 'meta[property="og:description"]')),
-        author=_clean(found.get("author")) or _clean(_content(tree, 'meta[name="author" i]')),
+        author=_clean(found.get("author")) or marked_author(tree),
         site_name=_clean(_content(tree, 'meta[property="og:site_name"]')) or _clean(found.get("sitename")),
         date_published=_date(tree, _PUBLISHED, "datePublished") or _iso_date(found.get("date")),
         date_modified=_date(tree, _MODIFIED, "dateModified"),
     )
+
+
+def marked_author(tree: LexborHTMLParser) -> str | None:
+    """The authors that metadata, JSON-LD or markup names, joined by `; `."""
+    if named := _clean(_content(tree, 'meta[name="author" i]', 'meta[name="dc.creator" i]', 'meta[name="parsely-author" i]')):
+        return None if named.startswith(("http:", "https:")) else named
+    for node in tree.css("script[type]"):
+        if "ld+json" in (node.attributes.get("type") or "").lower() and (match := _JSON_AUTHOR.search(node.text() or "")):
+            names = [name for name in _JSON_NAME.findall(match[1]) or [match[1].strip('"')] if "{" not in name and "[" not in name]
+            if authors := _names(names):
+                return authors
+    for selector in _AUTHOR_MARKS:
+        if authors := _names([node.text(separator=" ") for node in tree.css(selector)[:5]]):
+            return authors
+    return None
+
+
+def _names(texts: Iterable[str]) -> str | None:
+    cleaned = (_BY.sub("", _clean(text) or "") for text in texts)
+    return "; ".join(dict.fromkeys(name for name in cleaned if 1 < len(name) <= _MAX_NAME_CHARS)) or None
 
 
 def page_title(tree: LexborHTMLParser) -> str | None:
@@ -90,9 +127,8 @@ def _heading(node: LexborNode) -> str | None:
     return text.rstrip("¶").rstrip() or None if text else None
 
 
-def _trafilatura_metadata(lxml_tree: etree._Element | None, url: str) -> dict[str, Any]:
-    if lxml_tree is None:
-        return {}
+def trafilatura_metadata(lxml_tree: etree._Element, url: str) -> dict[str, Any]:
+    """What trafilatura and htmldate find out about a document; empty where they fail."""
     try:
         # Date parsers below warn of pages' time zones and formats; a date they can't read is no date.
         with warnings.catch_warnings():
@@ -124,11 +160,13 @@ def _date(tree: LexborHTMLParser, selectors: tuple[str, ...], json_name: str) ->
 
 
 def _iso_date(value: str | None) -> str | None:
+    """The day of an ISO 8601 or RFC 5322 date, None for anything else."""
     match = _ISO_DATE.match(value or "")
-    if match is None:
-        return None
     try:
-        return date.fromisoformat(match[1]).isoformat()
+        if match is not None:
+            return date.fromisoformat(match[1]).isoformat()
+        parsed = parsedate(value or "")
+        return date(*parsed[:3]).isoformat() if parsed else None
     except ValueError:
         return None
 

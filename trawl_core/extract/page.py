@@ -9,8 +9,14 @@ from typing import Any
 from trawl_core.extract.blocks import Block, block_hash, normalize_space
 from trawl_core.lake.comparison import tokens, tokens_sha256
 
-EXTRACTOR_VERSION = "1"
+EXTRACTOR_VERSION = "2"
 """Raise it with every change that gives another row for the same body: rows of another version are not carried over."""
+
+
+def version_of(profile: str) -> str:
+    """`pages.extractor_version` of rows that a site's extraction_profile gives."""
+    return EXTRACTOR_VERSION if profile == "quality" else f"{EXTRACTOR_VERSION}-{profile}"
+
 
 ScopeCheck = Callable[[str], str | None]
 """`Scope.check`: None when the URL is in scope, else the rule that holds it back."""
@@ -53,6 +59,7 @@ class Page:
     charset: str | None = None
     charset_source: str | None = None
     canonical_hint: str | None = None
+    predicted_type: str | None = None
     html_bytes: int = 0
     link_density: float | None = None
     headings: tuple[Heading, ...] = ()

@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from trawl_core.extract import carry
 from trawl_core.extract.bodies import body_capture_id, body_place, captures_with_body, is_rendered
-from trawl_core.extract.page import Page
+from trawl_core.extract.page import Page, version_of
 from trawl_core.extract.pool import ExtractorPool
 from trawl_core.extract.worker import Job
 from trawl_core.lake import Lake, Partition, tables
@@ -26,7 +26,7 @@ __all__ = ["ExtractorPool", "extract_pages"]
 
 _ROWS_PER_BATCH = 200
 _MAX_PROBLEMS = 10
-_PAGE_TYPES = frozenset(["html", "json", "pdf", "feed", "xml", "text", "other"])
+_DOCUMENT_TYPES = frozenset(["html", "json", "pdf", "feed", "xml", "text", "other"])
 _FROM_BODY = tuple(field.name for field in fields(Page) if field.name not in ("blocks", "extract_ms"))
 
 
@@ -56,13 +56,14 @@ def _extract(
     lake: Lake, partition: Partition, site: Site, captures: list[dict[str, Any]], builder: _Rows, extractors: ExtractorPool
 ) -> None:
     """Give `builder` a row for each capture: revisits from what was extracted before where it can be had."""
+    version = version_of(site.extraction_profile)
     # By capture and URL of the body; what a browser rendered is another body than the one that its revisits refer to.
     by_body: dict[tuple[str, str, int | None], list[dict[str, Any]]] = {}
     for capture in captures:
         by_body.setdefault((body_capture_id(capture), capture["url"], body_place(capture)["warc_record_offset"]), []).append(capture)
     own = {(capture["capture_id"], capture["url"]) for capture in captures if capture["warc_type"] != "revisit" or is_rendered(capture)}
-    earlier = _by_place(carry.earlier_extractions(lake, partition, {key[:2] for key in by_body} - own))
-    kept = _by_place(carry.kept_extractions(lake, partition, own))
+    earlier = _by_place(carry.earlier_extractions(lake, partition, {key[:2] for key in by_body} - own, version))
+    kept = _by_place(carry.kept_extractions(lake, partition, own, version))
     jobs = []
     for key, sharing in by_body.items():
         if key in kept:
@@ -75,7 +76,7 @@ def _extract(
         else:
             # The response itself where it is among them: a revisit of the same night refers to it.
             source = next((capture for capture in sharing if capture["warc_type"] != "revisit"), sharing[0])
-            jobs.append(Job(str(len(jobs)), source, site.max_decoded_bytes))
+            jobs.append(Job(str(len(jobs)), source, site.max_decoded_bytes, site.extraction_profile))
     sharing_of = [sharing for key, sharing in by_body.items() if key not in earlier and key not in kept]
     for answer in extractors.run(lake, jobs):
         if answer.page is not None:
@@ -129,8 +130,9 @@ class _Rows:
             columns["extract_ms"] = 0.0
             columns["extract_status"] = "carried" if columns["extract_status"] == "ok" else columns["extract_status"]
         columns["outlinks"] = [{**link, "in_scope": self._scope.check(link["url"]) is None} for link in columns["outlinks"] or []]
-        if columns["page_type"] == "html":
-            columns["page_type"] = next((name for pattern, name in self._page_types if pattern.search(capture["url"])), "html")
+        if columns["predicted_type"] is not None or columns["page_type"] == "html":
+            named = (name for pattern, name in self._page_types if pattern.search(capture["url"]))
+            columns["page_type"] = next(named, columns["page_type"])
         self._pages.append(
             {
                 "capture_id": capture["capture_id"],
@@ -189,8 +191,8 @@ def _is_unchanged(capture: dict[str, Any]) -> bool:
 def _from_body(row: dict[str, Any]) -> dict[str, Any]:
     """The columns of a stored row that its body gave; a page type that a schema of sites.yaml named is taken back."""
     columns = {name: row[name] for name in _FROM_BODY}
-    if columns["page_type"] not in _PAGE_TYPES:
-        columns["page_type"] = "html"
+    if columns["predicted_type"] is not None or columns["page_type"] not in _DOCUMENT_TYPES:
+        columns["page_type"] = columns["predicted_type"] or "html"
     return columns
 
 

@@ -17,8 +17,9 @@ from typing import Any
 from trawl_core.clock import SystemClock
 from trawl_core.errors import TrawlError
 from trawl_core.extract.bodies import read_body
+from trawl_core.extract.content.choice import Profile
 from trawl_core.extract.faults import LIBRARY_FAULTS, describe_fault
-from trawl_core.extract.page import Page, failed_page
+from trawl_core.extract.page import Page, failed_page, version_of
 from trawl_core.extract.router import extract_document
 from trawl_core.lake import Lake
 from trawl_core.warc.sniff import sniff_mime
@@ -34,6 +35,7 @@ class Job:
     key: str
     capture: dict[str, Any]
     max_decoded_bytes: int
+    profile: Profile = "quality"
 
 
 @dataclass(frozen=True)
@@ -56,12 +58,13 @@ def extract_job(lake: Lake, job: Job) -> Answer:
         return Answer(job.key, None)
     mime = sniff_mime(body.document, body.content_type)
     try:
-        page = extract_document(body.document, job.capture["url"], body.content_type, mime_detected=mime)
+        page = extract_document(body.document, job.capture["url"], body.content_type, mime_detected=mime, profile=job.profile)
     except LIBRARY_FAULTS as error:
         page = failed_page(body.document, mime, "other", "error", f"the extractor failed: {describe_fault(error)}")
     if body.fault and not page.text:
         page = replace(page, extract_status="broken", extract_error=f"the body is not whole: {body.fault}")
-    return Answer(job.key, replace(page, extract_ms=round((clock.monotonic() - started) * 1000, 3)))
+    took_ms = round((clock.monotonic() - started) * 1000, 3)
+    return Answer(job.key, replace(page, extractor_version=version_of(job.profile), extract_ms=took_ms))
 
 
 def serve(connection: Connection) -> None:

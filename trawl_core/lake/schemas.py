@@ -205,7 +205,17 @@ pages = _spec(
     ("charset", TEXT, "WHATWG name of the encoding used to decode it"),
     ("charset_source", TEXT, "bom, header, meta, xml, detected or default"),
     ("mime_detected", TEXT, "Media type by content"),
-    ("page_type", TEXT, "html, json, pdf, feed, xml, text, other, or an extraction schema's page type"),
+    (
+        "page_type",
+        TEXT,
+        "The page type of the extraction schema that the URL matches, else predicted_type, else what the document is: html, json, pdf, "
+        "feed, xml, text or other",
+    ),
+    (
+        "predicted_type",
+        TEXT,
+        "What a model takes an HTML page for: article, collection, documentation, forum, listing, product or service; null for others",
+    ),
     ("text", TEXT, "Main content as text, one block a line"),
     ("text_sha256", TEXT, "sha256 hex of the text for comparison (NFKC, lower case, tokens joined by a space); null without tokens"),
     ("text_chars", INT, "Characters of text"),
@@ -215,7 +225,11 @@ pages = _spec(
     ("headings", pa.list_(HEADING), "h1 to h6 in document order"),
     ("outlinks", pa.list_(OUTLINK), "Links in document order, each URL once, normalised"),
     ("needs_browser", BOOL, "The content seems to be rendered by scripts"),
-    ("extractor", TEXT, "Which extractor gave the text: trafilatura, lexbor, pypdfium2, json, feed, text"),
+    (
+        "extractor",
+        TEXT,
+        "Which extractor gave the text: blocks, markup, resiliparse, trafilatura or blended for HTML; pypdfium2, json, feed, text",
+    ),
     ("extractor_version", TEXT, "Version of Trawl's extraction; a change makes the row stale"),
     ("extract_status", TEXT, "ok, carried, empty, timeout, too_large, encrypted, broken, unsupported or error"),
     ("extract_error", TEXT, "Reason when the status is not ok or carried"),

@@ -1,0 +1,58 @@
+"""The extractors of others that are asked for a page's main content."""
+
+from __future__ import annotations
+
+import re
+
+import lxml.html
+from lxml import etree
+from resiliparse.extract.html2text import extract_plain_text
+from trafilatura import bare_extraction
+
+from trawl_core.extract.faults import LIBRARY_FAULTS
+
+_HAS_BODY = re.compile(r"<(?:html|body|head|frameset)[\s>/]", re.IGNORECASE)
+
+
+def resiliparse_text(source: str) -> str:
+    """Main content with comments, a block a line; empty when it finds none."""
+    try:
+        return extract_plain_text(source, main_content=True, comments=True, list_bullets=False, alt_texts=False)
+    except LIBRARY_FAULTS:
+        return ""
+
+
+def trafilatura_text(source: str) -> str | None:
+    """Main content without comments; None when it finds none or can't read the document."""
+    tree = lxml_tree(source)
+    return None if tree is None else trafilatura_text_of(tree)
+
+
+def trafilatura_text_of(tree: etree._Element) -> str | None:
+    try:
+        document = bare_extraction(tree, include_comments=False, fast=True)
+    except LIBRARY_FAULTS:
+        return None
+    return (document.text or None) if document is not None else None
+
+
+def lxml_tree(source: str) -> etree._Element | None:
+    """The tree that trafilatura reads; None when lxml finds no document. The caller has made the source harmless (guards)."""
+    if not _HAS_BODY.search(source):
+        # trafilatura finds nothing in a bare fragment.
+        source = f"<html><body>{source}</body></html>"
+    parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    try:
+        tree = lxml.html.document_fromstring(source.encode("utf-8", "replace"), parser=parser)
+    except LIBRARY_FAULTS:
+        return None
+    _unlist_cells(tree)
+    return tree
+
+
+def _unlist_cells(tree: etree._Element) -> None:
+    """Make lists inside table cells paragraphs: trafilatura keeps a cell's paragraphs and loses its lists."""
+    for items in tree.xpath("//td//ul | //td//ol | //td//dl | //th//ul | //th//ol"):
+        for item in items:
+            item.tag = "p"
+        items.drop_tag()
