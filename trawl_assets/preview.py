@@ -20,7 +20,7 @@ SHOWN: Mapping[str, tuple[str, ...]] = {
     "crawl_plan": ("rank", "url", "reason", "score", "rate_per_day", "staleness_days"),
     "captures": ("url", "outcome", "fetch_status", "content_mime_detected", "payload_bytes", "fetch_ms", "error"),
     "pages": ("url", "title", "language", "page_type", "text_words", "extract_status"),
-    "structured_data": ("url", "syntax", "type", "valid", "fields"),
+    "structured_data": ("url", "syntax", "type", "valid", "entity", "fields"),
     "fingerprints": ("url", "text_sha256", "n_shingles", "simhash"),
     "duplicates": ("representative_url", "url", "relation", "jaccard"),
     "changes": ("url", "event", "severity", "words_added", "words_removed", "added_text"),

@@ -10,6 +10,7 @@ from typing import Any
 
 from trawl_core.extract.blocks import normalize_space
 from trawl_core.extract.mapping.dates import iso_8601
+from trawl_core.extract.mapping.money import decimal_text
 from trawl_core.urls.normalize import normalize_url
 
 _NUMBER = re.compile(r"-?\d[\d.,'’\u00a0\u202f ]*")
@@ -40,16 +41,10 @@ def _digits(text: str) -> str:
     match = _NUMBER.search(text[:10_000])
     if match is None:
         raise Mismatch(f"{text[:80]!r} holds no number")
-    digits = re.sub(r"['’\u00a0\u202f ]", "", match[0]).rstrip(".,")
-    if len(digits) > 100:
+    found = match[0].rstrip(".,")
+    if len(found) > 100:
         raise Mismatch(f"{text[:80]!r} holds no number that could be meant")
-    last = max(digits.rfind("."), digits.rfind(","))
-    if last >= 0:
-        sign, tail = digits[last], digits[last + 1 :]
-        other = "," if sign == "." else "."
-        groups = digits.count(sign) > 1 or (len(tail) == 3 and other not in digits and not digits.lstrip("-").startswith("0"))
-        digits = re.sub(r"[.,]", "", digits) if groups else re.sub(r"[.,]", "", digits[:last]) + "." + tail
-    return digits
+    return decimal_text(found, point_may_group=True)
 
 
 def _integer(text: str, _url: str) -> int:

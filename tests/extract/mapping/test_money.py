@@ -20,6 +20,7 @@ from trawl_core.extract.mapping.money import amount, currency, currency_beside
         ("1,299", "1299"),
         ("1.299", "1.299"),
         ("1,50", "1.50"),
+        ("0,125 €", "0.125"),
         ("1 299,50 kr", "1299.50"),
         ("1'299.50 CHF", "1299.50"),
         ("1.234.567", "1234567"),

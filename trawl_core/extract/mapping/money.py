@@ -50,7 +50,7 @@ def amount(value: Any) -> str | None:
     if _PLAIN.fullmatch(text):
         return text
     found = _AMOUNT.findall(text)
-    return _decimal(found[0]) if len(found) == 1 else None
+    return decimal_text(found[0]) if len(found) == 1 else None
 
 
 def is_plain(value: Any) -> bool:
@@ -58,15 +58,17 @@ def is_plain(value: Any) -> bool:
     return isinstance(value, (int, float)) or _PLAIN.fullmatch(str(value).strip()) is not None
 
 
-def _decimal(text: str) -> str:
+def decimal_text(text: str, *, point_may_group: bool = False) -> str:
+    """Digits with grouping and decimal signs of either habit as digits and a point. One sign before exactly three digits groups
+    when it is a comma, or with `point_may_group` a point, unless a zero stands first."""
     digits = re.sub(r"['’\u00a0\u202f ]", "", text)
     last = max(digits.rfind("."), digits.rfind(","))
     if last < 0:
         return digits
     sign, tail = digits[last], digits[last + 1 :]
-    repeated = digits.count(sign) > 1
     other = "," if sign == "." else "."
-    if repeated or (sign == "," and len(tail) == 3 and other not in digits):
+    alone = len(tail) == 3 and other not in digits and not digits.lstrip("-").startswith("0")
+    if digits.count(sign) > 1 or (alone and (sign == "," or point_may_group)):
         return re.sub(r"[.,]", "", digits)
     return re.sub(r"[.,]", "", digits[:last]) + (f".{tail}" if tail else "")
 
