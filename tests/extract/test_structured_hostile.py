@@ -91,6 +91,12 @@ def test_what_would_take_long_ends(page):
         item.columns()
 
 
+def test_a_huge_document_is_read_at_its_start_and_told():
+    page = b'<script type="application/ld+json">{"@type":"Thing"}</script>' + b"<p>words and words" * 1_200_000
+    (item,) = body_items(page, URL, "text/html")
+    assert (item.type, item.problems) == ("Thing", ("only the first 20000000 bytes of the document were read",))
+
+
 PAGE = """<html prefix="og: http://ogp.me/ns#"><base href="/x/"><meta property="og:type" content="product"><meta property="og:title" content="T">
 <script type="application/ld+json">{"@graph":[{"@type":"Product","@id":"#p","name":"Tea","offers":{"price":"3,50","priceCurrency":"EUR"}},
 {"@type":"BreadcrumbList","itemListElement":[{"position":1,"item":{"@id":"#p"}}]}]}</script>

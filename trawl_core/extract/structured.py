@@ -58,16 +58,22 @@ def document_base(tree: LexborHTMLParser, url: str) -> str:
 
 
 def body_items(document: bytes, url: str, content_type: str | None, schemas: Sequence[ExtractionSchema] = ()) -> list[Item]:
-    """Items of a body with its content coding removed, those of a feed its entries; none for what is neither HTML nor feed, or HTML
-    larger than 20 MB."""
+    """Items of a body with its content coding removed, those of a feed its entries; none for what is neither HTML nor feed.
+
+    HTML is read up to 20 MB; of a larger document the last item says so.
+    """
     if _FEED.search(document[:HEAD_BYTES]) and sniff_mime(document, content_type) in FEED_MIMES:
         return feed_entries(document, url, content_type)
     applying = [schema for schema in schemas if re.search(schema.pattern, url)]
-    if len(document) > MAX_BYTES or not (applying or b"\x00" in document[:4] or _has_mark(document)):
+    start = document[:MAX_BYTES]
+    if not (applying or b"\x00" in start[:4] or _has_mark(start)):
         return []
     if sniff_mime(document, content_type) not in HTML_TYPES:
         return []
-    return structured_items(decode(document, charset_parameter(content_type)).text, url, applying)
+    items = structured_items(decode(start, charset_parameter(content_type)).text, url, applying)
+    if items and len(document) > MAX_BYTES:
+        items[-1] = replace(items[-1], problems=(*items[-1].problems, f"only the first {MAX_BYTES} bytes of the document were read"))
+    return items
 
 
 def _has_mark(document: bytes) -> bool:

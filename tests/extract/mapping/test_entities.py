@@ -165,6 +165,34 @@ def test_what_is_wrong_is_listed(node, problem):
     assert any(found.startswith(problem) for found in item.problems), item.problems
 
 
+@pytest.mark.parametrize(
+    "said", ["https://schema.org/InStock", "http://schema.org/InStock/", "schema:InStock", "InStock", "in stock", "in_stock", "IN-STOCK"]
+)
+def test_terms_are_bare(said):
+    fields, problems = entity({"@type": "Product", "name": "x", "offers": {"price": 1, "priceCurrency": "EUR", "availability": said}})
+    assert (fields["availability"], problems) == ("InStock", [])
+
+
+def test_expanded_and_prefixed_names():
+    schema = "http://schema.org/"
+    expanded = {
+        "@type": [f"{schema}Product"],
+        f"{schema}name": [{"@value": "Tea", "@language": "en"}],
+        f"{schema}image": [{"@list": [{"@id": "https://shop.test/a.png"}]}],
+        f"{schema}offers": [{"@type": f"{schema}Offer", f"{schema}price": [{"@value": 3}], f"{schema}priceCurrency": [{"@value": "EUR"}]}],
+    }
+    prefixed = {
+        "@type": "schema:Product",
+        "schema:name": "Tea",
+        "schema:image": "/a.png",
+        "schema:offers": {"schema:price": 3, "schema:priceCurrency": "EUR"},
+    }
+    for node in (expanded, prefixed):
+        fields, problems = entity(node)
+        assert problems == []
+        assert (fields["name"], fields["images"], fields["price"]) == ("Tea", ["https://shop.test/a.png"], "3")
+
+
 def test_a_rating_on_another_scale():
     fields, problems = entity(
         {"@type": "Product", "name": "x", "aggregateRating": {"ratingValue": "92", "bestRating": 100, "worstRating": 0}}

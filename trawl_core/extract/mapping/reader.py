@@ -127,7 +127,7 @@ class ItemReader:
         text = self.text(name)
         if text is None:
             return None
-        found = terms.get(re.sub(r"[^a-z]", "", text.rstrip("/").rpartition("/")[2].rpartition("#")[2].lower()))
+        found = terms.get(re.sub(r"[^a-z]", "", re.split(r"[/#:]", text.rstrip("/"))[-1].lower()))
         if found is None:
             self.problem(name, f"{text[:80]!r} is none of {', '.join(dict.fromkeys(terms.values()))}")
         return found
