@@ -5,11 +5,8 @@ trafilatura may read pages up to 5 MB that are nested less than 250 levels: beyo
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
-from lxml import etree
 from selectolax.lexbor import LexborHTMLParser
 
 from trawl_core.extract.blocks import Split, split_tree
@@ -19,7 +16,7 @@ from trawl_core.extract.content.readers import lxml_tree
 from trawl_core.extract.guards import defuse
 from trawl_core.extract.language import declared_language, detected_language
 from trawl_core.extract.links import links_of_tree
-from trawl_core.extract.metadata import page_metadata, trafilatura_metadata
+from trawl_core.extract.metadata import page_metadata
 from trawl_core.extract.page import Heading, Outlink, Page, ScopeCheck, with_text
 from trawl_core.extract.scripted import needs_browser
 from trawl_core.warc.sniff import sniff_mime
@@ -64,16 +61,17 @@ def read_html(document: HtmlDocument, *, scope: ScopeCheck | None = None, profil
     """The page of a document, its content by the best of the profile's extractors."""
     source, split = document.source, document.split
     readable = document.defused is None and len(source) <= MAX_TRAFILATURA_BYTES and split.depth < MAX_TRAFILATURA_DEPTH
-    second = _SecondTree(source, document.url)
-    content = read_content(split, document.tree, source, document.url, profile=profile, lxml_tree=second.read if readable else None)
-    return page_of(document, content, second.metadata, scope)
+    content = read_content(
+        split, document.tree, source, document.url, profile=profile, lxml_tree=(lambda: lxml_tree(source)) if readable else None
+    )
+    return page_of(document, content, scope)
 
 
-def page_of(document: HtmlDocument, content: Content, found: Mapping[str, Any], scope: ScopeCheck | None = None) -> Page:
-    """The page of a document whose content was found; `found` is what trafilatura says of it, empty where it was not asked."""
+def page_of(document: HtmlDocument, content: Content, scope: ScopeCheck | None = None) -> Page:
+    """The page of a document whose content was found."""
     tree, split = document.tree, document.split
     links = links_of_tree(tree, document.url)
-    metadata = page_metadata(tree, found)
+    metadata = page_metadata(tree, split.blocks)
     page = Page(
         mime_detected=document.mime_detected,
         page_type=content.page_type if split.blocks else "html",
@@ -98,21 +96,6 @@ def page_of(document: HtmlDocument, content: Content, found: Mapping[str, Any], 
     )
     page = with_text(page, content.text)
     return page if page.text else replace(page, extract_status="empty", extract_error=_why_empty(page, document.defused))
-
-
-class _SecondTree:
-    """The document as lxml reads it, made when it is asked for, and what trafilatura says about it: reading its content changes it."""
-
-    def __init__(self, source: str, url: str) -> None:
-        self._source = source
-        self._url = url
-        self.metadata: dict[str, Any] = {}
-
-    def read(self) -> etree._Element | None:
-        tree = lxml_tree(self._source)
-        if tree is not None:
-            self.metadata = trafilatura_metadata(tree, self._url)
-        return tree
 
 
 def _why_empty(page: Page, defused: str | None) -> str:
