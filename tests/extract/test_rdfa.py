@@ -84,3 +84,10 @@ def test_many_properties_deep_down_are_read_once():
     html = "<div vocab='https://schema.org/' typeof=Thing>" + "<div>" * 5000 + "<b property=name>x</b>" * 3000
     (item,) = items(html)
     assert len(item.fields["name"]) == 3000
+
+
+def test_items_beyond_the_most_give_no_values_to_others():
+    part = "<i property=part typeof=Part><b property=name>x</b></i>"
+    (item, told) = items(f"<div vocab='https://schema.org/' typeof=Thing>{part * 5001}</div>")
+    assert (len(item.fields["part"]), "name" in item.fields) == (4999, False)
+    assert (told.fields, told.problems) == (None, ("more than 5000 items: the others were left out",))

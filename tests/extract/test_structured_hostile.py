@@ -91,6 +91,14 @@ def test_what_would_take_long_ends(page):
         item.columns()
 
 
+def test_of_many_problems_the_first_are_told():
+    rules = ExtractionSchema(pattern=".", page_type="x", selectors={"n": {"css": "b", "many": True, "type": "int"}})
+    page = "".join(f"<b>x{number}.5</b>" for number in range(60)).encode()
+    (item,) = body_items(page, URL, "text/html", [rules])
+    told = item.columns()["problems"]
+    assert (len(told), told[0], told[-1]) == (51, "n: 'x0.5' is no whole number", "and 10 more")
+
+
 def test_a_huge_document_is_read_at_its_start_and_told():
     page = b'<script type="application/ld+json">{"@type":"Thing"}</script>' + b"<p>words and words" * 1_200_000
     (item,) = body_items(page, URL, "text/html")

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
+MAX_PROBLEMS = 50
 _VOCABULARY = re.compile(r"^(?:.*[/#]|[\w-]+:)(?=[^/#:]+$)")
 
 
@@ -51,12 +52,18 @@ class Item:
             "type": self.type,
             "fields": None if self.fields is None else canonical_json(self.fields),
             "valid": self.valid,
-            "problems": list(self.problems),
+            "problems": _told(self.problems),
             "within": self.within,
             "entity_type": self.entity.kind if self.entity else None,
             "entity": canonical_json(self.entity.fields) if self.entity else None,
             "preferred": self.preferred,
         }
+
+
+def _told(problems: tuple[str, ...]) -> list[str]:
+    """Fifty wrong values say as much as ten thousand."""
+    more = len(problems) - MAX_PROBLEMS
+    return [*problems[:MAX_PROBLEMS], f"and {more} more"] if more > 0 else list(problems)
 
 
 def canonical_json(value: Any) -> str:

@@ -85,24 +85,25 @@ class _Reader:
         parent = above.subject
         about = self._reference(attributes, "about")
         if "about" in attributes and about is not None and not kinds:
-            parent = self._subject(about, parent)
+            parent = self._subject(about)
         subject = parent
         if "typeof" in attributes:
             if len(self.subjects) >= MAX_ITEMS:
                 self.problems.append(f"more than {MAX_ITEMS} items: the others were left out")
+                subject = None
             else:
                 subject = self._typed(attributes, kinds, names, above.subject, about)
         elif names:
             self._values(node, attributes, names, parent)
         elif (resource := self._reference(attributes, "resource")) is not None:
-            subject = self._subject(resource, parent)
+            subject = self._subject(resource)
         self.scopes[node.mem_id] = _Scope(subject, vocabulary)
 
     def _typed(
         self, attributes: dict[str, str | None], kinds: list[str], names: list[str], parent: _Subject | None, about: str | None
     ) -> _Subject:
         identity = about or self._reference(attributes, "resource", "href", "src")
-        subject = self._subject(identity, parent)
+        subject = self._subject(identity)
         for kind in kinds:
             if kind not in _listed(subject.fields.get("@type")):
                 add_value(subject.fields, "@type", kind)
@@ -118,7 +119,8 @@ class _Reader:
                 add_value(parent.fields, name, value)
         return subject
 
-    def _subject(self, identity: str | None, parent: _Subject | None) -> _Subject:
+    def _subject(self, identity: str | None) -> _Subject:
+        """The one subject of an identity; a new one without."""
         if identity is not None and identity in self.by_id:
             return self.by_id[identity]
         subject = _Subject()
