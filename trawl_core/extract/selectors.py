@@ -65,12 +65,14 @@ class _Reader:
         values: dict[str, Any] = {}
         matched = 0
         for name, selector in selectors.items():
+            wrong = len(self.problems)
             try:
                 found = self._values(place, selector, f"{path}{name}")
+                # A value that is not of its type was found all the same.
+                matched += bool(found) or len(self.problems) > wrong
             except Mismatch as error:
                 self.problems.append(f"{path}{name}: {error}")
                 found = []
-            matched += bool(found)
             values[name] = (found if selector.many else found[0]) if found else selector.nothing
         return values, matched
 
