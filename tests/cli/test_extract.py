@@ -147,3 +147,12 @@ def test_a_schema_that_finds_nothing(tmp_path: Path, capsys: pytest.CaptureFixtu
 def test_what_can_not_be_tried_is_said(capsys: pytest.CaptureFixture[str], arguments: list[str], complaint: str) -> None:
     assert run(["extract", *arguments]) == 2
     assert complaint in capsys.readouterr().err
+
+
+def test_sites_check_names_a_selector_that_can_not_be_read(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = home / "sites.yaml"
+    assert run(["sites", "check"]) == 0
+    file.write_text(file.read_text().replace("table.sizes tr", "table.sizes >"))
+    line = next(number for number, text in enumerate(file.read_text().splitlines(), start=1) if "table.sizes" in text)
+    assert run(["sites", "check"]) == 2
+    assert f"{file}:{line}: sites.0.extraction.0.selectors.sizes.css: the CSS selector 'table.sizes >'" in capsys.readouterr().err
