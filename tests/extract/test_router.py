@@ -1,3 +1,5 @@
+import gzip
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -177,3 +179,20 @@ def test_any_bytes_as_any_type_give_a_page(body, mime):
     page = extract_document(body, URL, None, mime_detected=mime)
     assert page.text or page.extract_status != "ok"
     assert (page.extract_status == "ok") == (page.extract_error is None)
+
+
+def test_a_gzip_file_is_what_it_holds():
+    urls = gzip.compress(b"https://site.test/a\nhttps://site.test/b\n")
+    page = extract(urls, "application/gzip")
+    assert (page.text, page.page_type, page.mime_detected) == ("https://site.test/a\nhttps://site.test/b", "text", "application/gzip")
+    sitemap = gzip.compress(b"<urlset><url><loc>http://site.test/a</loc></url></urlset>") + b"plain bytes behind it"
+    assert extract(sitemap, "application/xml").text == "http://site.test/a"
+    assert extract(gzip.compress(gzip.compress(b"<p>twice</p>"))).text == "twice"
+    for bad, status, reason in (
+        (gzip.compress(b"\x89PNG\r\n\x1a\n...."), "unsupported", "image/png"),
+        (gzip.compress(gzip.compress(gzip.compress(gzip.compress(b"x")))), "unsupported", "inside"),
+        (gzip.compress(RSS)[:-20], "broken", "not read whole"),
+    ):
+        page = extract(bad)
+        assert page.extract_status == status and reason in page.extract_error
+    assert page.text.startswith("Harbour news")

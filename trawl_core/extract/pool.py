@@ -19,9 +19,11 @@ from trawl_core.child import describe_status, start_child
 from trawl_core.clock import Clock, SystemClock
 from trawl_core.errors import ExtractError
 from trawl_core.extract.page import failed_page
-from trawl_core.extract.worker import READY, Answer, Job
+from trawl_core.extract.worker import MEMORY_LIMIT_BYTES, OUT_OF_MEMORY, READY, Answer, Job
 from trawl_core.lake import Lake
 
+PAGE_LIMIT_S = 9.5
+"""A page is done or given up within ten seconds; what is given up is tried again when the stage runs again."""
 PAGES_PER_WORKER = 500
 JOBS_PER_NEW_WORKER = 8
 START_LIMIT_S = 120.0
@@ -48,7 +50,7 @@ class ExtractorPool:
         self,
         workers: int | None = None,
         *,
-        page_limit_s: float = 30.0,
+        page_limit_s: float = PAGE_LIMIT_S,
         pages_per_worker: int = PAGES_PER_WORKER,
         clock: Clock | None = None,
     ) -> None:
@@ -139,7 +141,10 @@ class ExtractorPool:
                 ) from None
             job = worker.jobs[0] if worker.jobs else None
             self._drop(worker, pending, finished=1 if job else 0)
-            if job:
+            if job and status == OUT_OF_MEMORY:
+                limit_mb = MEMORY_LIMIT_BYTES // 1_000_000
+                yield _failed(job, "too_large", f"extraction needed more than {limit_mb:,} MB of memory and was stopped")
+            elif job:
                 yield _failed(job, "error", f"the extraction process died on this page ({describe_status(status)})")
             return
         worker.deadline = self._clock.monotonic() + self.page_limit_s

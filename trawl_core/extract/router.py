@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 from trawl_core.extract.content.choice import Profile
 from trawl_core.extract.feeds import extract_feed
+from trawl_core.extract.gzipped import GZIP_MIMES, unpacked
 from trawl_core.extract.html import extract_html
 from trawl_core.extract.json_text import extract_json
+from trawl_core.extract.long_html import extract_long_html, is_long_html
 from trawl_core.extract.page import Page, ScopeCheck, failed_page
 from trawl_core.extract.pdf import extract_pdf
 from trawl_core.extract.plain_text import extract_text, extract_xml
+from trawl_core.warc.content_coding import LENGTH
 
 Extractor = Callable[[bytes, str, str | None, str, ScopeCheck | None], Page]
 
@@ -41,6 +45,10 @@ def extract_document(
     """
     if not body:
         return failed_page(body, mime_detected, "other", "empty", "no text: the document is empty")
+    if mime_detected in GZIP_MIMES:
+        return _extract_gzip(body, url, scope, profile)
+    if mime_detected in _HTML and is_long_html(body):
+        return extract_long_html(body, url, declared_content_type, mime=mime_detected, scope=scope, profile=profile)
     if mime_detected in _HTML:
         return extract_html(body, url, declared_content_type, scope=scope, profile=profile)
     for names, endings, extract in _ROUTES:
@@ -49,3 +57,18 @@ def extract_document(
     return failed_page(
         body, mime_detected, "other", "unsupported", f"there is no extractor for {mime_detected}; the bytes are in the archive"
     )
+
+
+def _extract_gzip(body: bytes, url: str, scope: ScopeCheck | None, profile: Profile) -> Page:
+    """The page in a gzip file, of whose document nothing is declared; `mime_detected` stays that of the body."""
+    document, mime, fault = unpacked(body)
+    if mime in GZIP_MIMES:
+        return failed_page(body, mime, "other", "unsupported", "gzip files inside gzip files; the bytes are in the archive")
+    page = extract_document(document, url, None, mime_detected=mime, scope=scope, profile=profile)
+    page = replace(page, mime_detected=GZIP_MIMES[0], html_bytes=len(document))
+    if page.extract_status == "unsupported":
+        return replace(page, extract_error=f"there is no extractor for {mime}, which is in this gzip file; the bytes are in the archive")
+    if fault and page.extract_status in ("ok", "empty"):
+        status = "too_large" if fault == LENGTH else "broken"
+        return replace(page, extract_status=status, extract_error=f"the gzip file was not read whole: {fault}")
+    return page

@@ -7,6 +7,7 @@ main module again). It ends when its parent does, since then the connection ends
 from __future__ import annotations
 
 import logging
+import os
 import resource
 import signal
 from contextlib import suppress
@@ -25,7 +26,10 @@ from trawl_core.lake import Lake
 from trawl_core.warc.sniff import sniff_mime
 
 READY = "ready"
-MEMORY_LIMIT_BYTES = 4 << 30
+MEMORY_LIMIT_BYTES = 850_000_000
+"""Of data; with the libraries' code that is less than 1 GB of resident memory."""
+OUT_OF_MEMORY = 77
+"""Exit status of a worker whose page needed more."""
 
 
 @dataclass(frozen=True)
@@ -75,7 +79,10 @@ def serve(connection: Connection) -> None:
             lake_url, job = connection.recv()
             if lake_url not in lakes:
                 lakes[lake_url] = Lake(lake_url)
-            connection.send(extract_job(lakes[lake_url], job))
+            try:
+                connection.send(extract_job(lakes[lake_url], job))
+            except MemoryError:
+                os._exit(OUT_OF_MEMORY)  # nothing is freed or flushed any more: what is left of the libraries' state is not to be trusted
 
 
 def main(handle: int) -> None:

@@ -137,6 +137,8 @@ def _markup_type(text: str, named: str | None) -> str | None:
     root = _root(start)
     if root in _FEEDS:
         return _FEEDS[root]
+    if root in ("urlset", "sitemapindex"):
+        return named if named and named.endswith("+xml") else "application/xml"
     if root == "svg":
         return "image/svg+xml"
     if named and (named.endswith(("+xml", "/xml")) or named == "text/html"):

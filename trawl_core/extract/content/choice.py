@@ -37,6 +37,8 @@ SECONDED, BLENDED = "seconded", "blended"
 # The models of blocks, and the readers whose texts each sees.
 BLOCK_MODELS: Mapping[str, tuple[str, ...]] = {BLOCKS: (), SECONDED: (RESILIPARSE,), BLENDED: (RESILIPARSE, TRAFILATURA)}
 PAGE_TYPES = ("article", "collection", "documentation", "forum", "listing", "product", "service")
+# It is quadratic in nesting: 5,000 levels take half a second, 20,000 ten.
+MAX_RESILIPARSE_DEPTH = 2_000
 # What each choice is between; the last is taken of pages that are articles for sure.
 FAST = (MARKUP, BLOCKS)
 CHEAP = (MARKUP, RESILIPARSE, BLOCKS, SECONDED)
@@ -90,7 +92,7 @@ def read_content(
     if profile == "fast" or not split.blocks:
         text, extractor = _choose("choice-fast", FAST, page, types, block_texts(page, float(types[0])))
         return Content(text, extractor, page_type)
-    texts = {**block_texts(page, float(types[0])), RESILIPARSE: resiliparse_text(source)}
+    texts = {**block_texts(page, float(types[0])), RESILIPARSE: resiliparse_text(source) if split.depth <= MAX_RESILIPARSE_DEPTH else ""}
     texts[SECONDED] = _second_opinion(SECONDED, page, types, texts)
     row = choice_row(page, types, {name: texts[name] for name in CHEAP})
     gain = load_forest("choice-cheap").predict(row)[0][len(CHEAP)]

@@ -11,6 +11,7 @@ from trafilatura import bare_extraction
 
 from trawl_core.extract.faults import LIBRARY_FAULTS
 
+MAX_TREE_TAGS = 40_000
 _HAS_BODY = re.compile(r"<(?:html|body|head|frameset)[\s>/]", re.IGNORECASE)
 
 
@@ -37,16 +38,21 @@ def trafilatura_text_of(tree: etree._Element) -> str | None:
 
 
 def lxml_tree(source: str) -> etree._Element | None:
-    """The tree that trafilatura reads; None when lxml finds no document. The caller has made the source harmless (guards)."""
+    """The tree that trafilatura reads; None when lxml finds no document, or it has so many tags that trafilatura takes seconds.
+
+    The caller has made the source harmless (guards).
+    """
+    if source.count("<") > MAX_TREE_TAGS:
+        return None
     if not _HAS_BODY.search(source):
         # trafilatura finds nothing in a bare fragment.
         source = f"<html><body>{source}</body></html>"
     parser = lxml.html.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
         tree = lxml.html.document_fromstring(source.encode("utf-8", "replace"), parser=parser)
+        _unlist_cells(tree)  # lxml refuses to move texts that hold control characters
     except LIBRARY_FAULTS:
         return None
-    _unlist_cells(tree)
     return tree
 
 
