@@ -24,12 +24,13 @@ MAX_ROW_CHARS = 2000
 _MAX_ROW_NESTING = 60
 _MAX_HEADING_CHARS = 300
 _LISTS = ("ul", "ol", "dl")
+_NO_ELEMENTS = frozenset(["", "-comment", "!doctype"])
+_MAY_BE_HIDDEN = '[hidden], [style*="none" i], [style*="hidden" i]'
 
 _ZERO_WIDTH = dict.fromkeys((0x00, 0xAD, 0x200B, 0x200C, 0x2060, 0xFEFF))
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(NamedTuple):
     """`hash` is xxh3_64 of `text`, which is whitespace-normalised; `heading` the trail of headings above, joined by ` › `.
 
     `in_main` is False in nav, header, footer and aside, and outside of a main element where the page has one.
@@ -92,7 +93,8 @@ def split_tree(tree: LexborHTMLParser) -> Split:
     body = tree.body
     if body is None:
         return Split((), 0, 0, 0)
-    return _Walk(any(True for node in tree.css("main, [role=main]") if node.text(strip=True))).run(body)
+    hidden = frozenset(node.mem_id for node in tree.css(_MAY_BE_HIDDEN) if _is_hidden(node.attributes))
+    return _Walk(any(True for node in tree.css("main, [role=main]") if node.text(strip=True)), hidden).run(body)
 
 
 def block_hash(text: str) -> int:
@@ -112,8 +114,9 @@ _Around = tuple[int, int, int, int, str]
 class _Walk:
     """One pass over the tree without recursion: a page may be nested deeper than Python's stack."""
 
-    def __init__(self, has_main: bool) -> None:
+    def __init__(self, has_main: bool, hidden: frozenset[int]) -> None:
         self.has_main = has_main
+        self.hidden = hidden
         self.blocks: list[Block] = []
         self.parts: list[str] = []
         self.trails: dict[bool, list[tuple[int, str]]] = {True: [], False: []}
@@ -132,23 +135,31 @@ class _Walk:
         depth = deepest = 1
         open_elements: list[tuple[str, str | None, _Around]] = []
         tags: Counter[str] = Counter()
+        hidden = self.hidden
         node = body.child
         while node is not None:
             descend = None
-            if node.is_text_node:
+            tag = node.tag or ""
+            if tag == "-text":
                 self.text(node.text_content or "", depth)
-            elif node.is_element_node:
-                tag = node.tag or ""
+            elif tag not in _NO_ELEMENTS:
                 tags[tag] += 1
-                attributes = node.attributes
-                if tag not in INVISIBLE and not _is_hidden(attributes):
+                if tag not in INVISIBLE and not (hidden and node.mem_id in hidden):
                     around = self.around
-                    what = self.enter(tag, node, attributes, depth)
+                    is_inline = tag in INLINE
+                    if is_inline:
+                        what = None
+                        if tag == "a":
+                            self.links += 1
+                            what = "link"
+                    else:
+                        attributes = node.attributes
+                        what = self.enter(tag, node, attributes, depth)
                     descend = node.child
                     if descend is None:
                         self.leave(tag, what)
                     else:
-                        if tag not in INLINE:
+                        if not is_inline:
                             self.around = _inside(around, tag, attributes)
                         open_elements.append((tag, what, around))
                         depth += 1
@@ -168,9 +179,14 @@ class _Walk:
         self.flush()
         return Split(tuple(self.blocks), deepest, self.chars, self.link_chars, tuple(self.surroundings), tags, self.preformatted)
 
+    def space(self) -> None:
+        """A space, which before all else of a block says something only in preformatted text."""
+        if self.parts or self.around[4] == "pre":
+            self.parts.append(" ")
+
     def text(self, text: str, depth: int) -> None:
         if text.isspace():
-            self.parts.append(" ")
+            self.space()
             return
         if not self.pieces:
             self.started = self.around, depth
@@ -188,21 +204,18 @@ class _Walk:
             if self.after_break and not self.row:
                 self.flush()
             self.after_break = True
-            self.parts.append(" ")
+            self.space()
             return None
         what = None
-        if tag == "a":
-            self.links += 1
-            return "link"
-        if tag in INLINE:
-            return None
         if self.row:
             if tag in ("td", "th") and any(part.strip() for part in self.parts):
                 self.parts.append(CELL)
             else:
-                self.parts.append(" ")
+                self.space()
             return None
-        self.flush()
+        if self.parts:
+            self.flush()
+        self.after_break = False
         role = (attributes.get("role") or "").lower()
         if tag == "tr" and depth <= _MAX_ROW_NESTING and _is_data_row(node):
             self.row += 1
@@ -228,9 +241,11 @@ class _Walk:
         if tag == "br" or tag in INLINE:
             return
         if self.row and what != "row":
-            self.parts.append(" ")
+            self.space()
             return
-        self.flush()
+        if self.parts:
+            self.flush()
+        self.after_break = False
         if what == "row":
             self.row -= 1
         elif what == "heading":
@@ -248,12 +263,15 @@ class _Walk:
         if not self.parts:
             return
         written = "".join(self.parts)
-        text = normalize_space(written).rstrip("¶").rstrip()
         self.parts.clear()
+        text = normalize_space(written)
+        if text.endswith("¶"):
+            text = text.rstrip("¶").rstrip()
         chars, link_chars, pieces = self.block_chars, self.block_link_chars, self.pieces
-        self.chars += chars
-        self.link_chars += link_chars
-        self.block_chars = self.block_link_chars = self.pieces = 0
+        if pieces:
+            self.chars += chars
+            self.link_chars += link_chars
+            self.block_chars = self.block_link_chars = self.pieces = 0
         if len(text) < 3 and not any(letter.isalnum() for letter in text):
             return
         around, depth = self.started
@@ -265,7 +283,7 @@ class _Walk:
         if self.level:
             while trail and trail[-1][0] >= self.level:
                 trail.pop()
-        heading = TRAIL.join(title for _, title in trail)
+        heading = TRAIL.join([title for _, title in trail]) if trail else ""
         self.blocks.append(Block(len(self.blocks), block_hash(text), heading, text, in_main, self.level))
         if self.level:
             trail.append((self.level, text[:_MAX_HEADING_CHARS]))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 from trawl_core.extract.blocks import Block, block_hash, normalize_space
 from trawl_core.lake.comparison import tokens, tokens_sha256
@@ -22,14 +22,12 @@ ScopeCheck = Callable[[str], str | None]
 """`Scope.check`: None when the URL is in scope, else the rule that holds it back."""
 
 
-@dataclass(frozen=True)
-class Heading:
+class Heading(NamedTuple):
     level: int
     text: str
 
 
-@dataclass(frozen=True)
-class Outlink:
+class Outlink(NamedTuple):
     """`in_scope` is None when no scope was given to judge by."""
 
     url: str
@@ -73,10 +71,13 @@ class Page:
 
     def columns(self) -> dict[str, Any]:
         """The row of `pages` as far as a body gives it, in arrow's terms."""
-        row = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "blocks"}
-        row["headings"] = [{"level": heading.level, "text": heading.text} for heading in self.headings]
-        row["outlinks"] = [{"url": link.url, "rel": link.rel, "text": link.text, "in_scope": link.in_scope} for link in self.outlinks]
+        row = {name: getattr(self, name) for name in _COLUMNS}
+        row["headings"] = [heading._asdict() for heading in self.headings]
+        row["outlinks"] = [link._asdict() for link in self.outlinks]
         return row
+
+
+_COLUMNS = tuple(field.name for field in fields(Page) if field.name != "blocks")
 
 
 def with_text(page: Page, text: str) -> Page:
