@@ -284,13 +284,15 @@ class Frontier:
 
     # leaving -------------------------------------------------------------------------------------------------
 
-    def lease(self, origin: str, limit: int, now_s: float) -> list[Leased]:
+    def lease(self, origin: str, limit: int, now_s: float, *, only_media: bool = False) -> list[Leased]:
         """Up to `limit` URLs of an origin, highest priority first; `now_s` is Unix time."""
         origin_id = self._origin_ids.get(origin)
         if origin_id is None or not self.waiting:
             return []
+        # The plus keeps SQLite from looking for the media among all pages that wait.
+        where = "+origin_id = ? AND kind = 'media' AND kind != 'page'" if only_media else "origin_id = ?"
         rows = self.db.execute(
-            f"SELECT {_COLUMNS} FROM urls WHERE state = 0 AND origin_id = ? ORDER BY priority DESC, id LIMIT ?",
+            f"SELECT {_COLUMNS} FROM urls WHERE state = 0 AND {where} ORDER BY priority DESC, id LIMIT ?",
             (origin_id, limit),
         ).fetchall()
         self.db.executemany("UPDATE urls SET state = 1, lease_until = ? WHERE id = ?", [(now_s + LEASE_S, row[0]) for row in rows])

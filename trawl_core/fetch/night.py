@@ -112,10 +112,13 @@ class Night:
             return rendering
         while (lease := self._next_lease(origin)) is not None:
             if self.spending.over(lease.kind):
-                self.frontier.release([lease])
-                self._only_media_left = self.site.media == "fetch" and not self.spending.over("media")
-                self.is_closing = not self._only_media_left
-                return None
+                self.frontier.release([lease, *origin.leases])
+                origin.leases.clear()
+                if self.site.media == "skip" or self.spending.over("media"):
+                    self.is_closing = True
+                    return None
+                self._only_media_left = True
+                continue
             if lease.kind in ("page", "media") and (reason := self._gate.out_of_scope(lease.url, lease.kind)) is not None:
                 # Let in by an earlier call, under another sites.yaml.
                 self.ledger.hold(lease.url, "scope", reason, self._clock.now())
@@ -150,7 +153,8 @@ class Night:
 
     def _next_lease(self, origin: Origin) -> Leased | None:
         if not origin.leases:
-            origin.leases.extend(self.frontier.lease(origin.key, LEASE_BATCH, self._clock.now().timestamp()))
+            now_s = self._clock.now().timestamp()
+            origin.leases.extend(self.frontier.lease(origin.key, LEASE_BATCH, now_s, only_media=self._only_media_left))
         return origin.leases.popleft() if origin.leases else None
 
     def _next_to_render(self, origin: Origin) -> Task | None:

@@ -66,6 +66,23 @@ def test_the_last_page_of_the_budget_has_its_pictures(serve, run_crawl) -> None:
     assert (log["budget"]["detail"], log["budget"]["samples"]) == ("pages 2", [f"{site.root}/b"])
 
 
+def test_pictures_that_have_to_be_asked_for_again_come_behind_the_budget_of_pages(serve, run_crawl, quick_clock) -> None:
+    site = serve()
+    answers = [{"body": b"", "status": 503}, PNG]
+    site.routes = {
+        "/robots.txt": f"Sitemap: {site.root}/map.xml".encode(),
+        "/map.xml": {"body": b"", "status": 503},
+        "/": site.page(*[f"/p{n}" for n in range(20)]) + b"<img src=/once-more.png>",
+        "/once-more.png": lambda asked: answers.pop(0),
+        **{f"/p{n}": b"<p>page" for n in range(20)},
+    }
+    run = run_crawl(site, settings={"media": "fetch", "budget": {"pages": 5}}, clock=quick_clock)
+    assert run.captures(site.host).height == 5
+    assert run.captures(site.host, "media").sort("fetch_time")["fetch_status"].to_list() == [503, 200]
+    log = {row["reason"]: row["detail"] for row in run.table("frontier_log", site.host).iter_rows(named=True)}
+    assert log["budget"] == "pages 5"
+
+
 def test_the_budget_of_bytes_ends_pictures_too(serve, run_crawl) -> None:
     site = serve()
     site.routes["/"] = b"".join(b"<img src=/%d.png>" % n for n in range(30))
