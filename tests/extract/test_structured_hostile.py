@@ -105,6 +105,21 @@ def test_a_huge_document_is_read_at_its_start_and_told():
     assert (item.type, item.problems) == ("Thing", ("only the first 20000000 bytes of the document were read",))
 
 
+@pytest.mark.parametrize(
+    ("start", "rules"),
+    [
+        ('<div itemscope itemtype="https://schema.org/Thing">', []),
+        ('<div vocab="https://schema.org/" typeof=Thing>', []),
+        ("<main>", [ExtractionSchema(pattern=".", page_type="x", selectors={"n": {"css": "div", "many": True}})]),
+    ],
+)
+def test_texts_inside_each_other_are_read_up_to_a_bound(start, rules):
+    page = start + "<div itemprop=a property=a>" * 300 + "word " * 50_000
+    found = structured_items(page, URL, rules)
+    assert any("texts of this page's values are longer than" in problem for item in found for problem in item.problems)
+    assert 9_000_000 < sum(len(item.columns()["fields"] or "") for item in found) < 11_000_000
+
+
 PAGE = """<html prefix="og: http://ogp.me/ns#"><base href="/x/"><meta property="og:type" content="product"><meta property="og:title" content="T">
 <script type="application/ld+json">{"@graph":[{"@type":"Product","@id":"#p","name":"Tea","offers":{"price":"3,50","priceCurrency":"EUR"}},
 {"@type":"BreadcrumbList","itemListElement":[{"position":1,"item":{"@id":"#p"}}]}]}</script>

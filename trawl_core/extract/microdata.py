@@ -6,7 +6,7 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from trawl_core.extract.blocks import normalize_space
+from trawl_core.extract.item_text import BEYOND, ItemText
 from trawl_core.extract.items import Item, add_value, short_type
 from trawl_core.urls.normalize import normalize_url
 
@@ -49,6 +49,7 @@ class _Reader:
         self.url = url
         self.order = order
         self.problems: list[str] = []
+        self.text = ItemText()
         self.items = 0
         self.by_id: dict[str, LexborNode] = {}
         for node in tree.css("[id]") if order else ():
@@ -110,4 +111,7 @@ class _Reader:
             return attributes["datetime"]
         if attributes.get("content") is not None:
             return attributes["content"]
-        return normalize_space(node.text())
+        text = self.text.of(node)
+        if text is None and BEYOND not in self.problems:
+            self.problems.append(BEYOND)
+        return text

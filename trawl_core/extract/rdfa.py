@@ -12,7 +12,7 @@ from typing import Any
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-from trawl_core.extract.blocks import normalize_space
+from trawl_core.extract.item_text import BEYOND, ItemText
 from trawl_core.extract.items import Item, add_value, short_type
 from trawl_core.extract.microdata import MAX_ITEMS, MAX_NESTING
 from trawl_core.urls.normalize import normalize_url
@@ -52,6 +52,7 @@ class _Reader:
         self.subjects: list[_Subject] = []
         self.by_id: dict[str, _Subject] = {}
         self.problems: list[str] = []
+        self.text = ItemText()
 
     def read(self, tree: LexborHTMLParser) -> list[Item]:
         for node in tree.css(_BEARING):
@@ -137,7 +138,7 @@ class _Reader:
         for name in names:
             add_value(subject.fields, name, value)
 
-    def _value(self, node: LexborNode, attributes: dict[str, str | None]) -> str:
+    def _value(self, node: LexborNode, attributes: dict[str, str | None]) -> str | None:
         if attributes.get("content") is not None:
             return attributes["content"] or ""
         if attributes.get("datetime") is not None:
@@ -146,7 +147,10 @@ class _Reader:
             return reference
         if node.tag == "data" and attributes.get("value") is not None:
             return attributes["value"] or ""
-        return normalize_space(node.text())
+        text = self.text.of(node)
+        if text is None:
+            self.problems.append(BEYOND)
+        return text
 
     def _reference(self, attributes: dict[str, str | None], *names: str) -> str | None:
         """The first of these attributes as an absolute URL; what `resource` and `about` name may be a part of a page (`#me`)."""

@@ -11,6 +11,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode, SelectolaxError
 
 from trawl_core.extract.blocks import normalize_space
 from trawl_core.extract.faults import LIBRARY_FAULTS, describe_fault
+from trawl_core.extract.item_text import BEYOND, ItemText
 from trawl_core.extract.items import Item
 from trawl_core.extract.typed_values import Mismatch, typed_value
 from trawl_core.selector_syntax import XPATH_NAMESPACES, css_parts
@@ -57,6 +58,7 @@ class _Reader:
     def __init__(self, url: str) -> None:
         self.url = url
         self.problems: list[str] = []
+        self._text = ItemText()
         # With the place itself: while it is held, its identity is no other's.
         self._in_lxml: dict[int, tuple[LexborNode, etree._Element]] = {}
 
@@ -84,7 +86,11 @@ class _Reader:
             return [values for values, matched in found if matched]
         values = []
         for one, attribute in places:
+            if self._text.is_full:
+                self.problems.append(BEYOND)
+                break
             text = _text(one, attribute, selector.type)
+            self._text.spent(text or "")
             if text is None or not (text.strip() or selector.type == "bool"):
                 continue
             try:

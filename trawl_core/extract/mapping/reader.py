@@ -29,10 +29,6 @@ class ItemReader:
         self._path = path
 
     @property
-    def types(self) -> Any:
-        return self._values.get("@type")
-
-    @property
     def identity(self) -> str | None:
         """`@id` as an absolute URL; None without one, or for a name inside the page's data (`_:b0`, `#product`)."""
         identity = self._values.get("@id")
