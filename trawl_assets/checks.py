@@ -74,6 +74,18 @@ def pages_lead_to_records(lake: Lake, partition: Partition) -> list[str]:
     return problems
 
 
+def gate_agrees(lake: Lake, partition: Partition) -> list[str]:
+    """Pages of the extraction gate's sample have the text that would have been carried over."""
+    rows = tables.read(lake, "pages", partition, ["url", "gate_check"]).to_pylist()
+    checked = sum(row["gate_check"] is not None for row in rows)
+    return [
+        f"{row['url']}: it shows the lines of its previous capture, and another text was read ({checked} pages were compared); "
+        "what was read is stored"
+        for row in rows
+        if row["gate_check"] == "differed"
+    ]
+
+
 def matches_schema(table: str) -> Check:
     return Check(
         "matches_schema",
@@ -88,6 +100,11 @@ ARCHIVE_VERIFIES = Check(
     "Every WARC record reads, its digests hold, and captures and records name each other.",
     lambda trawl, partition: archive_verifies(trawl.lake, partition),
     blocking=True,
+)
+GATE_AGREES = Check(
+    "gate_agrees",
+    "A sample of the pages whose text would be carried over, since their lines are the same, is read all the same and gives that text.",
+    lambda trawl, partition: gate_agrees(trawl.lake, partition),
 )
 PAGES_LEAD_TO_RECORDS = Check(
     "pages_lead_to_records",

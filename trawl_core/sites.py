@@ -79,6 +79,11 @@ def check_processes(value: object) -> object:
     raise ValueError(f"{value!r} is neither auto nor a number of processes from 1 to 64")
 
 
+def on_or_off(value: object) -> object:
+    """YAML's true and false mean the words that they are written with elsewhere."""
+    return ("on" if value else "off") if isinstance(value, bool) else value
+
+
 UserAgent = Annotated[str, AfterValidator(check_user_agent)]
 Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
 HttpUrl = Annotated[str, AfterValidator(check_http_url)]
@@ -249,6 +254,8 @@ class SiteSettings(_Model):
     network: NetworkAccess = NetworkAccess()
     browser: Literal["off", "when-needed"] = "off"
     extraction_profile: Literal["quality", "fast"] = "quality"
+    extraction_gate: Annotated[Literal["on", "off"], BeforeValidator(on_or_off)] = "on"
+    gate_sample: Annotated[float, Field(ge=0, le=1)] = 0.02
     extraction: tuple[ExtractionSchema, ...] = ()
     notify: tuple[NotifyRule, ...] = ()
     follow_nofollow: bool = True

@@ -91,6 +91,7 @@ def test_blocking_checks_block_and_warnings_do_not() -> None:
         "url_history.page_count",
         "duplicates.cluster_share",
         "faiss_index.index_holds_chunks",
+        "pages.gate_agrees",
         "structured_data.schemas_match",
     }
     assert {"warc_snapshot.archive_verifies", "pages.pages_lead_to_records"} <= set(specs)

@@ -5,14 +5,14 @@ import dagster as dg
 from trawl_assets.assets.crawl import warc_snapshot
 from trawl_assets.assets.specs import domain_asset
 from trawl_assets.batches import per_partition
-from trawl_assets.checks import PAGES_LEAD_TO_RECORDS, SCHEMAS_MATCH, matches_schema
+from trawl_assets.checks import GATE_AGREES, PAGES_LEAD_TO_RECORDS, SCHEMAS_MATCH, matches_schema
 from trawl_assets.resources import Trawl
 from trawl_core.extract.page import EXTRACTOR_VERSION
 from trawl_core.extract.stage import ExtractorPool, extract_pages
 from trawl_core.extract.structured import STRUCTURED_VERSION
 from trawl_core.extract.structured_stage import extract_structured
 
-PAGE_CHECKS = (PAGES_LEAD_TO_RECORDS, matches_schema("pages"))
+PAGE_CHECKS = (PAGES_LEAD_TO_RECORDS, matches_schema("pages"), GATE_AGREES)
 DATA_CHECKS = (matches_schema("structured_data"), SCHEMAS_MATCH)
 
 

@@ -17,7 +17,7 @@ import xxhash
 from trawl_core.lake import Lake, Partition, tables
 
 # Failures that say more of the machine that night, or of the site's limits, than of the body.
-_NOT_CARRIED = ("timeout", "error", "too_large")
+NOT_CARRIED = ("timeout", "error", "too_large")
 
 
 def earlier_extractions(
@@ -31,7 +31,7 @@ def earlier_extractions(
         if not missing:
             break
         rows = _rows_of(lake, Partition(day, partition.domain), missing, version)
-        blocks = _blocks_of(lake, Partition(day, partition.domain), [row["capture_id"] for row in rows.values()])
+        blocks = blocks_of(lake, Partition(day, partition.domain), [row["capture_id"] for row in rows.values()])
         for key, row in rows.items():
             found[key] = row, blocks.get(row["capture_id"], [])
         missing -= set(rows)
@@ -45,7 +45,7 @@ def kept_extractions(
     if not tables.has(lake, "page_blocks", partition):
         return {}
     rows = {key: row for key, row in _rows_of(lake, partition, set(wanted), version).items() if row["capture_id"] == key[0]}
-    blocks = _blocks_of(lake, partition, [row["capture_id"] for row in rows.values()])
+    blocks = blocks_of(lake, partition, [row["capture_id"] for row in rows.values()])
     return {key: (row, blocks.get(row["capture_id"], [])) for key, row in rows.items()}
 
 
@@ -54,13 +54,13 @@ def _rows_of(lake: Lake, partition: Partition, wanted: set[tuple[str, str]], ver
     data = tables.read(lake, "pages", partition)
     usable = pc.and_(
         pc.and_(pc.is_in(data["body_capture_id"], bodies), pc.equal(data["extractor_version"], version)),
-        pc.invert(pc.is_in(data["extract_status"], pa.array(_NOT_CARRIED))),
+        pc.invert(pc.is_in(data["extract_status"], pa.array(NOT_CARRIED))),
     )
     rows = data.filter(usable).to_pylist()
     return {key: row for row in rows if (key := (row["body_capture_id"], row["url"])) in wanted}
 
 
-def _blocks_of(lake: Lake, partition: Partition, capture_ids: list[str]) -> dict[str, list[dict[str, Any]]]:
+def blocks_of(lake: Lake, partition: Partition, capture_ids: list[str]) -> dict[str, list[dict[str, Any]]]:
     if not capture_ids:
         return {}
     data = tables.read(lake, "page_blocks", partition)

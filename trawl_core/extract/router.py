@@ -18,7 +18,7 @@ from trawl_core.warc.content_coding import LENGTH
 
 Extractor = Callable[[bytes, str, str | None, str, ScopeCheck | None], Page]
 
-_HTML = ("text/html", "application/xhtml+xml")
+HTML_TYPES = ("text/html", "application/xhtml+xml")
 # The first row whose names or endings match wins.
 _ROUTES: tuple[tuple[tuple[str, ...], tuple[str, ...], Extractor], ...] = (
     (("application/pdf",), (), extract_pdf),
@@ -47,9 +47,9 @@ def extract_document(
         return failed_page(body, mime_detected, "other", "empty", "no text: the document is empty")
     if mime_detected in GZIP_MIMES:
         return _extract_gzip(body, url, scope, profile)
-    if mime_detected in _HTML and is_long_html(body):
+    if mime_detected in HTML_TYPES and is_long_html(body):
         return extract_long_html(body, url, declared_content_type, mime=mime_detected, scope=scope, profile=profile)
-    if mime_detected in _HTML:
+    if mime_detected in HTML_TYPES:
         return extract_html(body, url, declared_content_type, scope=scope, profile=profile)
     for names, endings, extract in _ROUTES:
         if mime_detected in names or mime_detected.endswith(endings or ("\x00",)):

@@ -17,11 +17,14 @@ from typing import Any
 
 from trawl_core.clock import SystemClock
 from trawl_core.errors import TrawlError
-from trawl_core.extract.bodies import read_body
+from trawl_core.extract.bodies import Body, read_body
 from trawl_core.extract.content.choice import Profile
 from trawl_core.extract.faults import LIBRARY_FAULTS, describe_fault
+from trawl_core.extract.gate import Before
+from trawl_core.extract.long_html import is_long_html
 from trawl_core.extract.page import Page, failed_page, version_of
-from trawl_core.extract.router import extract_document
+from trawl_core.extract.reread import State, reread_html
+from trawl_core.extract.router import HTML_TYPES, extract_document
 from trawl_core.lake import Lake
 from trawl_core.warc.sniff import sniff_mime
 
@@ -40,6 +43,10 @@ class Job:
     capture: dict[str, Any]
     max_decoded_bytes: int
     profile: Profile = "quality"
+    before: Before | None = None
+    """What the previous capture of the URL showed; without it the body is read in any case."""
+    same_lines: bool | None = None
+    """Whether it shows the same lines now; None when that is to be found out."""
 
 
 @dataclass(frozen=True)
@@ -48,6 +55,7 @@ class Answer:
 
     key: str
     page: Page | None
+    state: State = "read"
 
 
 def extract_job(lake: Lake, job: Job) -> Answer:
@@ -61,14 +69,22 @@ def extract_job(lake: Lake, job: Job) -> Answer:
     if body is None:
         return Answer(job.key, None)
     mime = sniff_mime(body.document, body.content_type)
+    state: State = "read"
     try:
-        page = extract_document(body.document, job.capture["url"], body.content_type, mime_detected=mime, profile=job.profile)
+        page, state = _read(body, job, mime)
     except LIBRARY_FAULTS as error:
         page = failed_page(body.document, mime, "other", "error", f"the extractor failed: {describe_fault(error)}")
     if body.fault and not page.text:
         page = replace(page, extract_status="broken", extract_error=f"the body is not whole: {body.fault}")
     took_ms = round((clock.monotonic() - started) * 1000, 3)
-    return Answer(job.key, replace(page, extractor_version=version_of(job.profile), extract_ms=took_ms))
+    return Answer(job.key, replace(page, extractor_version=version_of(job.profile), extract_ms=took_ms), state)
+
+
+def _read(body: Body, job: Job, mime: str) -> tuple[Page, State]:
+    url = job.capture["url"]
+    if job.before is not None and body.fault is None and mime in HTML_TYPES and not is_long_html(body.document):
+        return reread_html(body.document, url, body.content_type, job.before, decided=job.same_lines, profile=job.profile)
+    return extract_document(body.document, url, body.content_type, mime_detected=mime, profile=job.profile), "read"
 
 
 def serve(connection: Connection) -> None:

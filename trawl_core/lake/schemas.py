@@ -73,7 +73,11 @@ captures = _spec(
     ("fetch_time", "capture_id"),
     ("capture_id", TEXT, "UUID of the attempt; the UUID in WARC-Record-ID when a record exists"),
     ("warc_type", TEXT, "response or revisit; in imported files also resource or conversion; null without a record"),
-    ("url_surtkey", TEXT, "Key of the URL in CDX indexes: SURT without session ids; rows of early versions keep these, and addresses unturned"),
+    (
+        "url_surtkey",
+        TEXT,
+        "Key of the URL in CDX indexes: SURT without session ids; rows of early versions keep these, and addresses unturned",
+    ),
     ("url", TEXT, "Requested URL, normalised by RFC 3986 section 6.2.2, no fragment"),
     ("url_host_name", TEXT, "Host of the URL"),
     ("url_host_registered_domain", TEXT, "Registered domain by the public suffix list; the host itself for an IP literal"),
@@ -130,7 +134,11 @@ captures = _spec(
     ("via_id", TEXT, "capture_id of the document in which this URL was found"),
     ("depth", SMALL, "Link depth from a seed; 0 for seeds"),
     ("is_seed", BOOL, "Listed in sites.yaml"),
-    ("kind", TEXT, "page, media, robots, sitemap or feed: what the URL was fetched as; other: imported and no page, such as an answer to POST"),
+    (
+        "kind",
+        TEXT,
+        "page, media, robots, sitemap or feed: what the URL was fetched as; other: imported and no page, such as an answer to POST",
+    ),
     ("robots_digest", TEXT, "content_digest of the robots.txt that allowed or denied it"),
     ("config_hash", TEXT, "Hash of the site's settings"),
     ("software", TEXT, "trawl/<version>, or the software that wrote an imported WARC"),
@@ -234,6 +242,18 @@ pages = _spec(
     ("extract_status", TEXT, "ok, carried, empty, timeout, too_large, encrypted, broken, unsupported or error"),
     ("extract_error", TEXT, "Reason when the status is not ok or carried"),
     ("extract_ms", FLOAT, "Milliseconds of extraction; kept from the earlier row where nothing else of the row changed"),
+    (
+        "carried_because",
+        TEXT,
+        "What was taken over of the URL's previous capture: same_payload (all that the body gives), same_lines (the text) or "
+        "same_reading (only the choice of the extractor); null for nothing: docs/recrawl-gate.md",
+    ),
+    (
+        "gate_check",
+        TEXT,
+        "agreed or differed: whether the text is that of the previous capture, for a page of the gate's sample, which is read though it "
+        "shows the same lines; null for others",
+    ),
 )
 
 page_blocks = _spec(
