@@ -80,6 +80,7 @@ def test_values_and_parts_beyond_the_most_are_told():
         '<script type="application/ld+json">' + '{"a":' * 900 + "1" + "}" * 900,
         '<div itemscope itemtype="https://schema.org/Product">' + "<b itemprop=name>x</b>" * 50_000,
         "<div itemscope itemprop=a>" * 3000,
+        "<div id=x>" + "<b itemprop=a>1</b>" * 3000 + "</div>" + "<div itemscope itemref=x></div>" * 4000,
         '<div vocab="https://schema.org/" typeof=Product>' + "<div property=a typeof=Thing>" * 3000,
         '<div vocab="https://schema.org/" typeof=Product>' + "<div>" * 15_000 + "<b property=name>x</b>" * 5000,
         '<meta property="og:image" content=x>' * 50_000,

@@ -13,6 +13,8 @@ from trawl_core.urls.normalize import normalize_url
 MAX_NESTING = 20
 MAX_ITEMS = 5000
 """Items read of one page: itemref can make a page of some kilobytes refer to millions."""
+MAX_VISITS = 300_000
+"""Elements looked at for all items of one page, which many items may refer to."""
 
 _URL_ATTRIBUTES = {
     "a": "href",
@@ -50,6 +52,7 @@ class _Reader:
         self.order = order
         self.problems: list[str] = []
         self.text = ItemText()
+        self.visits = 0
         self.items = 0
         self.by_id: dict[str, LexborNode] = {}
         for node in tree.css("[id]") if order else ():
@@ -86,6 +89,10 @@ class _Reader:
             if node.mem_id in seen:
                 continue
             seen.add(node.mem_id)
+            self.visits += 1
+            if self.visits > MAX_VISITS:
+                self.problems.append("items refer to so many elements that not all were looked at")
+                break
             if "itemprop" in node.attributes:
                 found[node.mem_id] = node
             if "itemscope" not in node.attributes:
