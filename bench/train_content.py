@@ -10,7 +10,10 @@ by host; the page models are trained on what block models of the other folds say
 from __future__ import annotations
 
 import argparse
+import hashlib
+import importlib
 import pickle
+import shutil
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,9 +28,11 @@ from sklearn.model_selection import GroupKFold
 
 from bench.extraction_scores import article_f1, shingle_counts, word_f1
 from bench.extraction_truth import Truth, read_truth
-from trawl_core.extract import content
+from trawl_core.extract import blocks, charset, class_names, content, guards
 from trawl_core.extract.blocks import Split, split_tree
 from trawl_core.extract.charset import decode
+from trawl_core.extract.content import block_features as features_of_blocks
+from trawl_core.extract.content import readers
 from trawl_core.extract.content.block_features import blended_features, block_features
 from trawl_core.extract.content.choice import (
     BLENDED,
@@ -54,6 +59,7 @@ from trawl_core.extract.content.readers import resiliparse_text, trafilatura_tex
 from trawl_core.extract.guards import defuse
 
 CACHE = Path(__file__).with_name(".cache") / "train_content"
+_MAKE_SAMPLES = (blocks, charset, class_names, guards, features_of_blocks, readers)
 FOLDS = 5
 _IS_CONTENT = 0.6
 # Articles of the second set count more: there are fewer of them, and its truth is stricter.
@@ -103,8 +109,8 @@ class Sample:
         return LexborHTMLParser(self.source)
 
     def seen_by(self, kind: str) -> np.ndarray:
-        readers = BLOCK_MODELS[kind]
-        return blended_features(self.features, self.split, [self.texts[reader] for reader in readers]) if readers else self.features
+        seen = BLOCK_MODELS[kind]
+        return blended_features(self.features, self.split, [self.texts[reader] for reader in seen]) if seen else self.features
 
     @property
     def host(self) -> str:
@@ -137,10 +143,12 @@ def main() -> None:
 
 
 def read_samples(data: Path) -> list[Sample]:
-    """What is slow to make is kept under bench/.cache; remove it after a change of blocks or features."""
-    cache = CACHE / "samples.pickle"
+    """What is slow to make is kept under bench/.cache until the code that makes it changes."""
+    code = hashlib.sha256(b"".join(Path(str(module.__file__)).read_bytes() for module in _MAKE_SAMPLES)).hexdigest()[:16]
+    cache = CACHE / f"samples-{code}.pickle"
     if not cache.exists():
-        cache.parent.mkdir(parents=True, exist_ok=True)
+        shutil.rmtree(cache.parent, ignore_errors=True)
+        cache.parent.mkdir(parents=True)
         with ProcessPoolExecutor() as pool:
             cache.write_bytes(pickle.dumps(list(pool.map(_sample, read_truth(data), chunksize=8))))
     return pickle.loads(cache.read_bytes())
@@ -389,4 +397,5 @@ def forest_of(models: list[lightgbm.Booster], names: tuple[str, ...], rows: np.n
 
 
 if __name__ == "__main__":
-    main()
+    # Not main() itself: what is kept must have names that other modules find.
+    importlib.import_module("bench.train_content").main()

@@ -5,6 +5,7 @@ Counting is done on all text at once, as arrays of code points: a page has hundr
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from functools import cache
 
@@ -140,25 +141,45 @@ def block_features(split: Split) -> np.ndarray:
 def blended_features(features: np.ndarray, split: Split, texts: Sequence[str]) -> np.ndarray:
     """(blocks, len(NAMES) + 3 × len(texts)) float32: `features`, and how much of each block, of the one before and of the one behind it
     each text of a reader holds (0 to 1, -1 beyond the ends)."""
-    own = [block.text.lower().split() for block in split.blocks]
-    kept = np.stack([_kept(own, text) for text in texts], axis=1) if own else np.zeros((0, len(texts)))
+    if not split.blocks:
+        return np.hstack([features, np.zeros((0, 3 * len(texts)))]).astype(np.float32)
+    words = _Words([block.text for block in split.blocks])
+    kept = np.stack([words.kept_by(text) for text in texts], axis=1)
     before, after = np.full_like(kept, -1.0), np.full_like(kept, -1.0)
     before[1:], after[:-1] = kept[:-1], kept[1:]
     return np.hstack([features, kept, before, after]).astype(np.float32)
 
 
-def _kept(blocks: list[list[str]], text: str) -> np.ndarray:
-    """Share of each block's word trigrams that a text holds; of shorter blocks whether it has them as a line."""
-    words = text.lower().split()
-    trigrams = set(zip(words, words[1:], words[2:], strict=False))
-    lines = {" ".join(line.split()) for line in text.lower().splitlines()}
-    shares = []
-    for own in blocks:
-        if len(own) < 3:
-            shares.append(float(" ".join(own) in lines))
-        else:
-            shares.append(sum(gram in trigrams for gram in zip(own, own[1:], own[2:], strict=False)) / (len(own) - 2))
-    return np.array(shares)
+class _Words:
+    """The words of blocks as numbers, so that three in a row are one number too."""
+
+    def __init__(self, blocks: list[str]) -> None:
+        self._blocks = [block.lower() for block in blocks]
+        words = " ".join(self._blocks).split()
+        self._numbers = dict(zip(dict.fromkeys(words), itertools.count(1), strict=False))
+        self._sizes = np.array([len(block.split()) for block in self._blocks])
+        self._trigrams = self._trigrams_of(list(map(self._numbers.__getitem__, words)))
+
+    def kept_by(self, text: str) -> np.ndarray:
+        """(blocks,): the share of each block's word trigrams that a text holds; of shorter blocks whether it has them as a line."""
+        lowered = text.lower()
+        found = set(self._trigrams_of(list(map(self._numbers.get, lowered.split(), itertools.repeat(0)))))
+        hits = np.concatenate([[0], np.cumsum(np.fromiter(map(found.__contains__, self._trigrams), bool, len(self._trigrams)))])
+        ends = np.cumsum(self._sizes)
+        starts = ends - self._sizes
+        last = len(hits) - 1
+        own = np.maximum(self._sizes - 2, 1)
+        shares = (hits[np.minimum(starts + own, last)] - hits[np.minimum(starts, last)]) / own
+        lines = {" ".join(line.split()) for line in lowered.splitlines()}
+        for at in np.flatnonzero(self._sizes < 3).tolist():
+            shares[at] = " ".join(self._blocks[at].split()) in lines
+        return shares
+
+    def _trigrams_of(self, numbers: list[int]) -> list[int]:
+        """One number for each three words in a row; 0 stands for all words that no block has."""
+        base = len(self._numbers) + 1
+        at = np.array(numbers, np.int64)
+        return ((at[:-2] * base + at[1:-1]) * base + at[2:]).tolist()
 
 
 def _group_sizes(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
