@@ -165,7 +165,8 @@ class BrowserProxy:
             else:
                 server.settimeout(self._site.timeout.read_s)
                 return server, address, slot
-        raise FetchError("connect_error", f"connecting to {host} port {port} for the browser failed: {failure}.")
+        reason = failure or "the page was done with before a connection was free"
+        raise FetchError("connect_error", f"connecting to {host} port {port} for the browser failed: {reason}.")
 
     def _wait_for_slot(self, address: str) -> int | None:
         """A slot of the address, _PAGES for the page's own; None when the page is done with before one is to be had."""
