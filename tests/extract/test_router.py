@@ -40,6 +40,7 @@ def test_pdf():
     assert (page.extractor, page.page_type, page.extract_status) == ("pypdfium2", "pdf", "ok")
     assert (page.text, page.title, page.author, page.date_published) == ("Harbour rules", "Rules", "Ann Bee", "2024-05-06")
     assert [block.text for block in page.blocks] == ["Harbour rules"]
+    assert page.page_count == 1
 
 
 def test_pdf_without_text_broken_and_encrypted():

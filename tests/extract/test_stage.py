@@ -210,6 +210,7 @@ def test_a_partition_without_captures_gives_empty_tables(lake, night, site):
         "gate_checked": 0,
         "gate_differed": 0,
         "kept": 0,
+        "types_disagree": 0,
         "median_ms": None,
         "problems": [],
     }

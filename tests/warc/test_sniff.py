@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trawl_core.warc.sniff import declared_mime, sniff_mime
+from trawl_core.warc.sniff import declared_mime, sniff_mime, types_disagree
 
 HTML = b"<!DOCTYPE html><html><title>t</title>"
 
@@ -78,3 +78,25 @@ def test_declared_type_is_reduced_to_its_essence():
 @given(st.binary(max_size=300), st.one_of(st.none(), st.text(max_size=30)))
 def test_every_payload_has_a_media_type(payload, declared):
     assert declared_mime(sniff_mime(payload, declared)) is not None
+
+
+@pytest.mark.parametrize(
+    ("declared", "detected", "disagree"),
+    [
+        ("text/html", "application/pdf", True),
+        ("text/html", "application/rss+xml", True),
+        ("text/plain", "text/html", True),
+        ("application/json", "text/plain", True),
+        ("image/png", "image/jpeg", True),
+        ("text/xml", "application/rss+xml", False),
+        ("application/xhtml+xml", "text/html", False),
+        ("application/json", "application/ld+json", False),
+        ("application/x-gzip", "application/gzip", False),
+        ("text/css", "text/plain", False),
+        ("application/octet-stream", "application/pdf", False),
+        (None, "text/html", False),
+        ("text/html", None, False),
+    ],
+)
+def test_types_that_disagree(declared, detected, disagree):
+    assert types_disagree(declared, detected) is disagree

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from trawl_core.extract.blocks import Block, block_hash, normalize_space
 from trawl_core.lake.comparison import tokens, tokens_sha256
 
-EXTRACTOR_VERSION = "2"
+EXTRACTOR_VERSION = "3"
 """Raise it with every change that gives another row for the same body: rows of another version are not carried over."""
 
 
@@ -59,6 +59,7 @@ class Page:
     canonical_hint: str | None = None
     predicted_type: str | None = None
     html_bytes: int = 0
+    page_count: int | None = None
     link_density: float | None = None
     headings: tuple[Heading, ...] = ()
     outlinks: tuple[Outlink, ...] = ()

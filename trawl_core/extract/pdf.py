@@ -38,6 +38,7 @@ def extract_pdf(body: bytes, url: str, content_type: str | None, mime: str, scop
         page_type="pdf",
         extractor="pypdfium2",
         html_bytes=len(body),
+        page_count=count,
         title=_clean(metadata.get("Title")),
         author=_clean(metadata.get("Author")),
         description=_clean(metadata.get("Subject")),

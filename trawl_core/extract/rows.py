@@ -17,6 +17,7 @@ from trawl_core.extract.page import Page
 from trawl_core.lake import Lake, Partition, tables
 from trawl_core.sites import Site
 from trawl_core.urls.scope import Scope
+from trawl_core.warc.sniff import types_disagree
 
 _ROWS_PER_BATCH = 200
 _MAX_PROBLEMS = 10
@@ -66,6 +67,7 @@ class PageRows:
         self._by_reason: Counter[str | None] = Counter()
         self._checks: Counter[str | None] = Counter()
         self._kept = 0
+        self._disagreeing = 0
         self._milliseconds: list[float] = []
         self._problems: list[str] = []
 
@@ -101,15 +103,16 @@ class PageRows:
         )
         self._blocks.extend({"url": capture["url"], "capture_id": capture["capture_id"], **block} for block in extracted.blocks)
         self._kept += kept
-        self._count(self._pages[-1], carried)
+        self._count(self._pages[-1], capture["content_mime_type"], carried)
         if len(self._pages) >= _ROWS_PER_BATCH:
             self._flush()
 
-    def _count(self, row: Mapping[str, Any], carried: bool) -> None:
+    def _count(self, row: Mapping[str, Any], declared: str | None, carried: bool) -> None:
         status = row["extract_status"]
         self._by_status[status] += 1
         self._by_reason[row["carried_because"]] += 1
         self._checks[row["gate_check"]] += 1
+        self._disagreeing += types_disagree(declared, row["mime_detected"])
         if not carried and row["extract_ms"] is not None:
             self._milliseconds.append(row["extract_ms"])
         if status not in ("ok", "carried"):
@@ -139,6 +142,7 @@ class PageRows:
             "gate_checked": self._checks["agreed"] + self._checks["differed"],
             "gate_differed": self._checks["differed"],
             "kept": self._kept,
+            "types_disagree": self._disagreeing,
             "median_ms": round(median(self._milliseconds), 1) if self._milliseconds else None,
             "problems": sorted(self._problems)[:_MAX_PROBLEMS],
         }

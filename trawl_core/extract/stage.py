@@ -9,7 +9,7 @@ from trawl_core.extract import carry
 from trawl_core.extract.bodies import body_capture_id, body_place, captures_with_body, is_rendered
 from trawl_core.extract.gating import Gating
 from trawl_core.extract.page import version_of
-from trawl_core.extract.pool import ExtractorPool
+from trawl_core.extract.pool import PAGE_LIMIT_S, ExtractorPool
 from trawl_core.extract.previous import previous_captures
 from trawl_core.extract.rows import Extracted, PageRows
 from trawl_core.lake import Lake, Partition, tables
@@ -21,15 +21,21 @@ __all__ = ["ExtractorPool", "extract_pages"]
 
 
 def extract_pages(
-    lake: Lake, partition: Partition, site: Site, *, workers: int | None = None, page_limit_s: float = 30, pool: ExtractorPool | None = None
+    lake: Lake,
+    partition: Partition,
+    site: Site,
+    *,
+    workers: int | None = None,
+    page_limit_s: float = PAGE_LIMIT_S,
+    pool: ExtractorPool | None = None,
 ) -> StageResult:
     """Commit `pages` and `page_blocks` of a partition: one row for each capture with a body.
 
     Earlier dates of the domain that were archived and never extracted come first. `pool` is shared with other partitions and
     then decides about workers and limit; without it the stage has its own.
     Facts: rows, by_status, carried, gated (of those by their lines), read_as_before (only the choice of the extractor was taken over),
-    gate_checked and gate_differed (the gate's sample), kept (rows of an earlier run of this partition), median_ms, problems (up to 10,
-    by URL).
+    gate_checked and gate_differed (the gate's sample), kept (rows of an earlier run of this partition), types_disagree (bodies that are
+    not what they are declared to be), median_ms, problems (up to 10, by URL).
     """
     with nullcontext(pool) if pool is not None else ExtractorPool(workers, page_limit_s=page_limit_s) as extractors:
         return build_after_earlier(lake, "pages", "captures", partition, lambda one: _extract_partition(lake, one, site, extractors))

@@ -211,7 +211,11 @@ pages = _spec(
     ("date_modified", TEXT, "ISO 8601 date"),
     ("language", TEXT, "Language the page declares or that was detected, BCP 47 primary subtag"),
     ("charset", TEXT, "WHATWG name of the encoding used to decode it"),
-    ("charset_source", TEXT, "bom, header, meta, xml, detected or default"),
+    (
+        "charset_source",
+        TEXT,
+        "bom, header, meta or xml; detected: nothing is declared, or the bytes contradict it; repaired: UTF-8 encoded twice; default",
+    ),
     ("mime_detected", TEXT, "Media type by content"),
     (
         "page_type",
@@ -229,6 +233,7 @@ pages = _spec(
     ("text_chars", INT, "Characters of text"),
     ("text_words", INT, "Word tokens of text"),
     ("html_bytes", INT, "Bytes of the content-decoded document"),
+    ("page_count", SMALL, "Pages of a PDF; null for other documents"),
     ("link_density", FLOAT, "Share of the visible characters that stand inside links, 0 to 1"),
     ("headings", pa.list_(HEADING), "h1 to h6 in document order"),
     ("outlinks", pa.list_(OUTLINK), "Links in document order, each URL once, normalised"),
@@ -236,10 +241,16 @@ pages = _spec(
     (
         "extractor",
         TEXT,
-        "Which extractor gave the text: blocks, markup, resiliparse, trafilatura or blended for HTML; pypdfium2, json, feed, text",
+        "Which extractor gave the text: blocks, markup, resiliparse, trafilatura or blended for HTML, stream for very long HTML; "
+        "pypdfium2, json, feed, sitemap, text",
     ),
     ("extractor_version", TEXT, "Version of Trawl's extraction; a change makes the row stale"),
-    ("extract_status", TEXT, "ok, carried, empty, timeout, too_large, encrypted, broken, unsupported or error"),
+    (
+        "extract_status",
+        TEXT,
+        "ok, carried, empty, timeout, too_large, encrypted, broken, unsupported or error; "
+        "of too_large and broken the text may be what could be read",
+    ),
     ("extract_error", TEXT, "Reason when the status is not ok or carried"),
     ("extract_ms", FLOAT, "Milliseconds of extraction; kept from the earlier row where nothing else of the row changed"),
     (
@@ -278,7 +289,7 @@ structured_data = _spec(
     ("url", TEXT, "Requested URL"),
     ("capture_id", TEXT, "The capture"),
     ("position", SMALL, "0 for the first item of the page"),
-    ("syntax", TEXT, "json-ld, microdata, rdfa, opengraph or selector"),
+    ("syntax", TEXT, "json-ld, microdata, rdfa, opengraph or selector; feed for the entries of a feed"),
     ("type", TEXT, "Type without its vocabulary, like Product; null when unknown"),
     ("fields", TEXT, "The item as a JSON object with sorted keys; null when it can't be parsed"),
     ("valid", BOOL, "Parsed, and no problem found"),

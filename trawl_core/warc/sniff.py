@@ -45,6 +45,7 @@ _XHTML_DOCTYPE = re.compile(r"<!doctype\s+html\s[^>]*xhtml", re.IGNORECASE)
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _MARKUP_START = re.compile(rb"[\s\x00]*<[!?A-Za-z]")
 _JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/json-seq")
+_SAY_NOTHING = ("application/octet-stream", "binary/octet-stream", "application/unknown", "unknown/unknown")
 _FEEDS = {"rss": "application/rss+xml", "feed": "application/atom+xml", "RDF": "application/rss+xml"}
 _TEXTUAL = re.compile(
     r"(?:text/.+|application/(?:(?:[\w.-]+\+)?(?:json|xml)|javascript|x-javascript|x-ndjson|ndjson|jsonl|x-jsonlines|json-seq|yaml|x-yaml|toml|sql))$"
@@ -80,6 +81,28 @@ def declared_mime(content_type: str | None) -> str | None:
     """`Text/HTML; charset=x` as `text/html`; None when it is no media type."""
     essence = (content_type or "").split(";", 1)[0].strip().lower()
     return essence if re.fullmatch(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+", essence, re.ASCII) else None
+
+
+def types_disagree(declared: str | None, detected: str | None) -> bool:
+    """Whether a document is of another kind than its declared media type says; names of the same kind agree, and a type that says
+    nothing (none, octet-stream) with all."""
+    if not declared or not detected or declared in _SAY_NOTHING or detected in _SAY_NOTHING:
+        return False
+    kinds = _kind(declared), _kind(detected)
+    # Text of any kind shows nothing that tells a style sheet from a list of names.
+    return kinds[0] != kinds[1] and not (kinds[1] == "text" and _TEXTUAL.match(declared) and kinds[0] not in ("html", "xml", "json"))
+
+
+def _kind(mime: str) -> str:
+    if mime in ("text/html", "application/xhtml+xml"):
+        return "html"
+    if mime.endswith(("/xml", "+xml")):
+        return "xml"
+    if mime.endswith(("/json", "+json")) or mime in _JSON_LINES:
+        return "json"
+    if mime == "text/plain":
+        return "text"
+    return mime.replace("/x-", "/")
 
 
 def _binary_type(payload: bytes) -> str | None:
