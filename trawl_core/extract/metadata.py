@@ -8,7 +8,7 @@ up for 27 pages to 34 of 119 without one), at a fortieth of their cost.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from email.utils import parsedate
@@ -37,25 +37,52 @@ _AUTHOR_MARKS = (
     ".byline",
 )
 
-_PUBLISHED = (
-    'meta[property="article:published_time"]',
+# A mark of a meta element, or a selector of others.
+_Place = tuple[str, str] | str
+_PUBLISHED: tuple[_Place, ...] = (
+    ("property", "article:published_time"),
     '[itemprop="datePublished"]',
-    'meta[name="date" i]',
-    'meta[name="pubdate" i]',
-    'meta[name="publish-date" i]',
-    'meta[name="parsely-pub-date" i]',
-    'meta[name="citation_publication_date" i]',
-    'meta[name="dc.date" i]',
-    'meta[name="dcterms.created" i]',
+    ("name", "date"),
+    ("name", "pubdate"),
+    ("name", "publish-date"),
+    ("name", "parsely-pub-date"),
+    ("name", "citation_publication_date"),
+    ("name", "dc.date"),
+    ("name", "dcterms.created"),
     "time[pubdate]",
 )
-_MODIFIED = (
-    'meta[property="article:modified_time"]',
-    'meta[property="og:updated_time"]',
+_MODIFIED: tuple[_Place, ...] = (
+    ("property", "article:modified_time"),
+    ("property", "og:updated_time"),
     '[itemprop="dateModified"]',
-    'meta[name="last-modified" i]',
-    'meta[name="dcterms.modified" i]',
+    ("name", "last-modified"),
+    ("name", "dcterms.modified"),
 )
+
+
+class _Marks:
+    """What stands in `meta` elements and JSON-LD, looked up once: each look for a selector goes through the whole tree."""
+
+    def __init__(self, tree: LexborHTMLParser) -> None:
+        self.tree = tree
+        self._metas: dict[tuple[str, str], list[str]] = {}
+        for node in tree.css("meta[content]"):
+            attributes = node.attributes
+            content = attributes.get("content") or ""
+            if shared := attributes.get("property"):
+                self._metas.setdefault(("property", shared), []).append(content)
+            if name := attributes.get("name"):
+                self._metas.setdefault(("name", name.lower()), []).append(content)
+        scripts = [node for node in tree.css("script[type]") if "ld+json" in (node.attributes.get("type") or "").lower()]
+        self.json_ld = [node.text() or "" for node in scripts]
+
+    def contents(self, kind: str, name: str) -> list[str]:
+        """`content` of the elements whose `name` (in any case) or `property` is that, in document order."""
+        return self._metas.get((kind, name), [])
+
+    def first(self, *marks: tuple[str, str]) -> str | None:
+        """The first content that is not blank, cleaned, of the first mark that has one."""
+        return next((_clean(content) for mark in marks for content in self.contents(*mark) if content.strip()), None)
 
 
 @dataclass(frozen=True)
@@ -69,27 +96,28 @@ class Metadata:
 
 
 def page_metadata(tree: LexborHTMLParser, blocks: Sequence[Block]) -> Metadata:
+    marks = _Marks(tree)
     return Metadata(
-        title=page_title(tree),
-        description=_clean(_content(tree, 'meta[name="description" i]', 'meta[property="og:description"]')),
-        author=marked_author(tree) or byline_author(tree, blocks),
-        site_name=_clean(_content(tree, 'meta[property="og:site_name"]', 'meta[name="application-name" i]')),
-        date_published=_date(tree, _PUBLISHED, "datePublished") or shown_date(tree, blocks),
-        date_modified=_date(tree, _MODIFIED, "dateModified"),
+        title=_title(marks),
+        description=marks.first(("name", "description"), ("property", "og:description")),
+        author=_author(marks) or byline_author(tree, blocks),
+        site_name=marks.first(("property", "og:site_name"), ("name", "application-name")),
+        date_published=_date(marks, _PUBLISHED, "datePublished") or shown_date(tree, blocks),
+        date_modified=_date(marks, _MODIFIED, "dateModified"),
     )
 
 
-def marked_author(tree: LexborHTMLParser) -> str | None:
+def _author(marks: _Marks) -> str | None:
     """The authors that metadata, JSON-LD or markup names, joined by `; `."""
-    if named := _clean(_content(tree, 'meta[name="author" i]', 'meta[name="dc.creator" i]', 'meta[name="parsely-author" i]')):
+    if named := marks.first(("name", "author"), ("name", "dc.creator"), ("name", "parsely-author")):
         return None if named.startswith(("http:", "https:")) else named
-    for node in tree.css("script[type]"):
-        if "ld+json" in (node.attributes.get("type") or "").lower() and (match := _JSON_AUTHOR.search(node.text() or "")):
+    for text in marks.json_ld:
+        if match := _JSON_AUTHOR.search(text):
             names = [name for name in _JSON_NAME.findall(match[1]) or [match[1].strip('"')] if "{" not in name and "[" not in name]
             if authors := _names(names):
                 return authors
     for selector in _AUTHOR_MARKS:
-        if authors := _names([node.text(separator=" ") for node in tree.css(selector)[:5]]):
+        if authors := _names([node.text(separator=" ") for node in marks.tree.css(selector)[:5]]):
             return authors
     return None
 
@@ -99,12 +127,12 @@ def _names(texts: Iterable[str]) -> str | None:
     return "; ".join(dict.fromkeys(name for name in cleaned if 1 < len(name) <= _MAX_NAME_CHARS)) or None
 
 
-def page_title(tree: LexborHTMLParser) -> str | None:
+def _title(marks: _Marks) -> str | None:
     """The heading that the title repeats, else the title without the site's name."""
-    node = tree.css_first("head > title")
+    node = marks.tree.css_first("head > title")
     title = _clean(node.text()) if node is not None else None
-    shared = _clean(_content(tree, 'meta[property="og:title"]'))
-    headings = [heading for heading in (_heading(node) for node in tree.css("h1")) if heading]
+    shared = marks.first(("property", "og:title"))
+    headings = [heading for heading in (_heading(node) for node in marks.tree.css("h1")) if heading]
     for heading in headings:
         if len(heading) > 2 and any(heading.lower() in (whole or "").lower() for whole in (title, shared)):
             return heading
@@ -120,25 +148,18 @@ def _heading(node: LexborNode) -> str | None:
     return text.rstrip("¶").rstrip() or None if text else None
 
 
-def _content(tree: LexborHTMLParser, *selectors: str) -> str | None:
-    for selector in selectors:
-        for node in tree.css(selector):
-            if content := (node.attributes.get("content") or "").strip():
-                return content
-    return None
-
-
-def _date(tree: LexborHTMLParser, selectors: tuple[str, ...], json_name: str) -> str | None:
-    for selector in selectors:
-        for node in tree.css(selector):
-            attributes = node.attributes
-            if found := _iso_date(attributes.get("content") or attributes.get("datetime")):
-                return found
+def _date(marks: _Marks, places: tuple[_Place, ...], json_name: str) -> str | None:
+    for place in places:
+        values = marks.contents(*place) if isinstance(place, tuple) else _dates_of(marks.tree.css(place))
+        if found := next(filter(None, map(_iso_date, values)), None):
+            return found
     pattern = re.compile(_JSON_DATE.format(name=json_name))
-    for node in tree.css("script[type]"):
-        if "ld+json" in (node.attributes.get("type") or "") and (match := pattern.search(node.text() or "")):
-            return _iso_date(match[1])
-    return None
+    match = next(filter(None, map(pattern.search, marks.json_ld)), None)
+    return _iso_date(match[1]) if match else None
+
+
+def _dates_of(nodes: Iterable[LexborNode]) -> Iterator[str | None]:
+    return (node.attributes.get("content") or node.attributes.get("datetime") for node in nodes)
 
 
 def _iso_date(value: str | None) -> str | None:
