@@ -57,6 +57,8 @@ class LoopbackSite:
         self.fallback: Route = {"body": b"nothing here", "status": 404}
         self.asked: list[Asked] = []
         self.on_request: Callable[[int], None] = lambda number: None
+        self._connections = 0
+        self._changed = threading.Condition()
         site = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -87,6 +89,17 @@ class LoopbackSite:
         class Server(ThreadingHTTPServer):
             daemon_threads = True
 
+            def process_request(self, request: Any, client_address: Any) -> None:
+                with site._changed:
+                    site._connections += 1
+                super().process_request(request, client_address)
+
+            def shutdown_request(self, request: Any) -> None:
+                super().shutdown_request(request)
+                with site._changed:
+                    site._connections -= 1
+                    site._changed.notify_all()
+
             def handle_error(self, request: Any, client_address: Any) -> None:
                 """A client that was killed is no news."""
 
@@ -106,6 +119,11 @@ class LoopbackSite:
     def page(*targets: str) -> bytes:
         """An HTML page with links to `targets`, its text made of them."""
         return b"<!doctype html><title>page</title>" + b"".join(f'<p><a href="{target}">{target}</a>'.encode() for target in targets)
+
+    def wait_until_left(self) -> None:
+        """Return when no client is connected any more: what a killed one had sent is in `asked` by then."""
+        with self._changed:
+            assert self._changed.wait_for(lambda: self._connections == 0, timeout=30)
 
     def close(self) -> None:
         self._server.shutdown()
