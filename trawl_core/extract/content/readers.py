@@ -9,7 +9,6 @@ import lxml.html
 from lxml import etree
 from resiliparse.extract.html2text import extract_plain_text
 from selectolax.lexbor import LexborHTMLParser
-from trafilatura import bare_extraction
 
 from trawl_core.extract.elements import FORMATTING
 from trawl_core.extract.faults import LIBRARY_FAULTS
@@ -47,6 +46,8 @@ def trafilatura_text(source: str) -> str | None:
 
 
 def trafilatura_text_of(tree: etree._Element) -> str | None:
+    from trafilatura import bare_extraction  # half of all that a worker would import, and `fast` needs none of it
+
     try:
         document = bare_extraction(tree, include_comments=False, fast=True)
     except LIBRARY_FAULTS:
