@@ -47,6 +47,8 @@ sites:
     [
         (HEAD + "sites:\n  - domain: a.example.org\n    seeds: [https://a.example.org/]\n    dealy_s: 1\n", "sites.yaml:5: unknown key 'dealy_s', did you mean 'delay_s'?"),
         (HEAD + "sites:\n  - domain: a.example.org\n    seeds: [https://a.example.org/]\n    timeout: {reed_s: 1}\n", "sites.yaml:5: unknown key 'reed_s', did you mean 'read_s'?"),
+        (HEAD + "defaults: {json_pointers: [items]}\n", "'items' is not a JSON pointer (RFC 6901)"),
+        (HEAD + "defaults: {json_pointers: [/a~b]}\n", "'/a~b' is not a JSON pointer (RFC 6901)"),
         (HEAD + "defaults: {dealy_s: 1}\n", "sites.yaml:2: unknown key 'dealy_s', did you mean 'delay_s'?"),
         (HEAD + "sites:\n  - seeds: [https://a.example.org/]\n", "sites.yaml:3: the key 'domain' is missing"),
         (HEAD + "sites:\n  - domain: 'a|b'\n    seeds: [https://a.example.org/]\n", "sites.yaml:3: sites.0.domain: 'a|b' is not a host name"),

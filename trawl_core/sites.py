@@ -84,9 +84,16 @@ def on_or_off(value: object) -> object:
     return ("on" if value else "off") if isinstance(value, bool) else value
 
 
+def check_json_pointer(value: str) -> str:
+    if not value.startswith("/") or re.search(r"~(?![01])", value):
+        raise ValueError(f"{value!r} is not a JSON pointer (RFC 6901): it begins with / as in /items/*/body, and writes ~ as ~0, / as ~1")
+    return value
+
+
 UserAgent = Annotated[str, AfterValidator(check_user_agent)]
 Size = Annotated[int, BeforeValidator(parse_size), Field(gt=0)]
 HttpUrl = Annotated[str, AfterValidator(check_http_url)]
+JsonPointer = Annotated[str, AfterValidator(check_json_pointer)]
 Pattern = Annotated[str, AfterValidator(check_pattern)]
 Positive = Annotated[float, Field(gt=0)]
 Processes = Annotated[Literal["auto"] | int, BeforeValidator(check_processes)]
@@ -257,6 +264,7 @@ class SiteSettings(_Model):
     extraction_gate: Annotated[Literal["on", "off"], BeforeValidator(on_or_off)] = "on"
     gate_sample: Annotated[float, Field(ge=0, le=1)] = 0.02
     extraction: tuple[ExtractionSchema, ...] = ()
+    json_pointers: tuple[JsonPointer, ...] = ()
     notify: tuple[NotifyRule, ...] = ()
     follow_nofollow: bool = True
     traps: Traps = Traps()

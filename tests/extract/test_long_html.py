@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trawl_core.extract import long_html
@@ -39,6 +39,7 @@ def test_lines_cells_headings_and_links_of_a_stream(streamed):
     assert page.title == "Tide & log" or page.title.startswith("Tide log")
 
 
+@settings(deadline=None)
 @given(piece_chars=st.integers(60, 400))
 def test_where_a_document_is_cut_makes_no_difference(piece_chars):
     with pytest.MonkeyPatch.context() as patch:

@@ -1,7 +1,7 @@
 import gzip
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trawl_core.extract.json_text import extract_json
@@ -170,6 +170,7 @@ def test_content_wins_over_the_declared_type():
     assert extract(RSS, "text/html").page_type == "feed"
 
 
+@settings(deadline=None)  # the first page loads models
 @given(
     st.binary(max_size=200),
     st.sampled_from(

@@ -247,3 +247,26 @@ def test_structured_items_of_tonight_and_of_revisits(lake, night, pool):
         assert result.facts["invalid"] == 1
         extract_pages(lake, partition, site, pool=pool)
         assert rows_of(lake, "pages", partition)[URL + "tea"]["page_type"] == "product"
+
+
+def test_json_pointers_choose_the_text_and_their_change_makes_rows_stale(lake, night, site, pool):
+    first = night(0)
+    first.get(URL + "a.json", b'{"title": "Tides", "items": [{"body": "High at noon", "id": "x1"}]}', "application/json")
+    partition = first.commit()
+    extract_pages(lake, partition, site, pool=pool)
+    assert rows_of(lake, "pages", partition)[URL + "a.json"]["text"].split("\n") == [
+        "title: Tides",
+        "items[0].body: High at noon",
+        "items[0].id: x1",
+    ]
+    chosen = site.model_copy(update={"json_pointers": ("/items/*/body",)})
+    facts = extract_pages(lake, partition, chosen, pool=pool).facts
+    assert (rows_of(lake, "pages", partition)[URL + "a.json"]["text"], facts["kept"]) == ("items[0].body: High at noon", 0)
+    assert extract_pages(lake, partition, chosen, pool=pool).facts["kept"] == 1
+
+
+def test_bodies_that_are_not_what_they_are_declared_are_counted(lake, night, site, pool):
+    first = night(0)
+    first.get(URL + "a", b"%PDF-1.4\n", "text/html")
+    first.get(URL + "b", b"<p>Sent as it is", "text/html")
+    assert extract_pages(lake, first.commit(), site, pool=pool).facts["types_disagree"] == 1

@@ -148,7 +148,8 @@ class Gating:
 
     def _job(self, key: str, body: _Body) -> Job:
         before = body.compared.before if body.compared is not None and not body.sampled else None
-        return Job(key, dict(body.source), self._site.max_decoded_bytes, self._site.extraction_profile, before, body.same)
+        site = self._site
+        return Job(key, dict(body.source), site.max_decoded_bytes, site.extraction_profile, before, body.same, site.json_pointers)
 
     def _count(self, url: str, extracted: Extracted) -> None:
         hashes = np.array([block["hash"] for block in extracted.blocks], np.uint64)

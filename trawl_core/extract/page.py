@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, NamedTuple
+
+import xxhash
 
 from trawl_core.extract.blocks import Block, block_hash, normalize_space
 from trawl_core.lake.comparison import tokens, tokens_sha256
@@ -13,9 +16,10 @@ EXTRACTOR_VERSION = "3"
 """Raise it with every change that gives another row for the same body: rows of another version are not carried over."""
 
 
-def version_of(profile: str) -> str:
-    """`pages.extractor_version` of rows that a site's extraction_profile gives."""
-    return EXTRACTOR_VERSION if profile == "quality" else f"{EXTRACTOR_VERSION}-{profile}"
+def version_of(profile: str, json_pointers: Sequence[str] = ()) -> str:
+    """`pages.extractor_version` of rows that a site's extraction_profile and json_pointers give."""
+    version = EXTRACTOR_VERSION if profile == "quality" else f"{EXTRACTOR_VERSION}-{profile}"
+    return f"{version}-{xxhash.xxh32_hexdigest(json.dumps(json_pointers).encode())}" if json_pointers else version
 
 
 ScopeCheck = Callable[[str], str | None]

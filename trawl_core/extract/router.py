@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from trawl_core.extract.content.choice import Profile
@@ -15,15 +15,16 @@ from trawl_core.extract.page import Page, ScopeCheck, failed_page
 from trawl_core.extract.pdf import extract_pdf
 from trawl_core.extract.plain_text import extract_text, extract_xml
 from trawl_core.warc.content_coding import LENGTH
+from trawl_core.warc.sniff import JSON_LINES
 
 Extractor = Callable[[bytes, str, str | None, str, ScopeCheck | None], Page]
 
 HTML_TYPES = ("text/html", "application/xhtml+xml")
-# The first row whose names or endings match wins.
+_JSON = ("application/json", "text/json", *JSON_LINES)
+# Types of which sites.yaml says nothing. The first row whose names or endings match wins.
 _ROUTES: tuple[tuple[tuple[str, ...], tuple[str, ...], Extractor], ...] = (
     (("application/pdf",), (), extract_pdf),
     (("application/rss+xml", "application/atom+xml"), (), extract_feed),
-    (("application/json", "text/json", "application/x-ndjson", "application/jsonl"), ("+json",), extract_json),
     (("application/xml", "text/xml"), ("+xml",), extract_xml),
     (("text/plain", "text/csv", "text/markdown", "text/tab-separated-values", "text/x-rst"), (), extract_text),
 )
@@ -37,20 +38,24 @@ def extract_document(
     mime_detected: str,
     scope: ScopeCheck | None = None,
     profile: Profile = "quality",
+    json_pointers: Sequence[str] = (),
 ) -> Page:
     """The page in `body` (content codings removed), fetched from `url`.
 
     `declared_content_type` is the header as sent, used for its charset; `mime_detected` is what `sniff_mime` says and
-    chooses the extractor; `profile` is that of HTML. Types without one give a page of status `unsupported`: the bytes stay in the archive.
+    chooses the extractor; `profile` is that of HTML, `json_pointers` choose the text of JSON. Types without an extractor give a page of
+    status `unsupported`: the bytes stay in the archive.
     """
     if not body:
         return failed_page(body, mime_detected, "other", "empty", "no text: the document is empty")
     if mime_detected in GZIP_MIMES:
-        return _extract_gzip(body, url, scope, profile)
+        return _extract_gzip(body, url, scope, profile, json_pointers)
     if mime_detected in HTML_TYPES and is_long_html(body):
         return extract_long_html(body, url, declared_content_type, mime=mime_detected, scope=scope, profile=profile)
     if mime_detected in HTML_TYPES:
         return extract_html(body, url, declared_content_type, scope=scope, profile=profile)
+    if mime_detected in _JSON or mime_detected.endswith("+json"):
+        return extract_json(body, url, declared_content_type, mime_detected, scope, pointers=json_pointers)
     for names, endings, extract in _ROUTES:
         if mime_detected in names or mime_detected.endswith(endings or ("\x00",)):
             return extract(body, url, declared_content_type, mime_detected, scope)
@@ -59,12 +64,12 @@ def extract_document(
     )
 
 
-def _extract_gzip(body: bytes, url: str, scope: ScopeCheck | None, profile: Profile) -> Page:
+def _extract_gzip(body: bytes, url: str, scope: ScopeCheck | None, profile: Profile, json_pointers: Sequence[str]) -> Page:
     """The page in a gzip file, of whose document nothing is declared; `mime_detected` stays that of the body."""
     document, mime, fault = unpacked(body)
     if mime in GZIP_MIMES:
         return failed_page(body, mime, "other", "unsupported", "gzip files inside gzip files; the bytes are in the archive")
-    page = extract_document(document, url, None, mime_detected=mime, scope=scope, profile=profile)
+    page = extract_document(document, url, None, mime_detected=mime, scope=scope, profile=profile, json_pointers=json_pointers)
     page = replace(page, mime_detected=GZIP_MIMES[0], html_bytes=len(document))
     if page.extract_status == "unsupported":
         return replace(page, extract_error=f"there is no extractor for {mime}, which is in this gzip file; the bytes are in the archive")

@@ -54,7 +54,7 @@ def _extract(
     lake: Lake, partition: Partition, site: Site, captures: list[dict[str, Any]], rows: PageRows, extractors: ExtractorPool
 ) -> None:
     """Give `rows` one for each capture: from what was extracted before where it can be had."""
-    version = version_of(site.extraction_profile)
+    version = version_of(site.extraction_profile, site.json_pointers)
     # By capture and URL of the body; what a browser rendered is another body than the one that its revisits refer to.
     by_body: dict[tuple[str, str, int | None], list[dict[str, Any]]] = {}
     for capture in captures:

@@ -47,6 +47,7 @@ class Job:
     """What the previous capture of the URL showed; without it the body is read in any case."""
     same_lines: bool | None = None
     """Whether it shows the same lines now; None when that is to be found out."""
+    json_pointers: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -77,14 +78,15 @@ def extract_job(lake: Lake, job: Job) -> Answer:
     if body.fault and not page.text:
         page = replace(page, extract_status="broken", extract_error=f"the body is not whole: {body.fault}")
     took_ms = round((clock.monotonic() - started) * 1000, 3)
-    return Answer(job.key, replace(page, extractor_version=version_of(job.profile), extract_ms=took_ms), state)
+    return Answer(job.key, replace(page, extractor_version=version_of(job.profile, job.json_pointers), extract_ms=took_ms), state)
 
 
 def _read(body: Body, job: Job, mime: str) -> tuple[Page, State]:
     url = job.capture["url"]
     if job.before is not None and body.fault is None and mime in HTML_TYPES and not is_long_html(body.document):
         return reread_html(body.document, url, body.content_type, job.before, decided=job.same_lines, profile=job.profile)
-    return extract_document(body.document, url, body.content_type, mime_detected=mime, profile=job.profile), "read"
+    page = extract_document(body.document, url, body.content_type, mime_detected=mime, profile=job.profile, json_pointers=job.json_pointers)
+    return page, "read"
 
 
 def serve(connection: Connection) -> None:

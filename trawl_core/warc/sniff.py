@@ -44,7 +44,7 @@ _XML_DOCTYPE = re.compile(r"\s*<!doctype\s+(?!html)[^>\[]*(?:\[.*?\])?\s*>", re.
 _XHTML_DOCTYPE = re.compile(r"<!doctype\s+html\s[^>]*xhtml", re.IGNORECASE)
 _BINARY = re.compile(rb"[\x00-\x08\x0b\x0e-\x1a\x1c-\x1f]")
 _MARKUP_START = re.compile(rb"[\s\x00]*<[!?A-Za-z]")
-_JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/json-seq")
+JSON_LINES = ("application/x-ndjson", "application/ndjson", "application/jsonl", "application/x-jsonlines", "application/json-seq")
 _SAY_NOTHING = ("application/octet-stream", "binary/octet-stream", "application/unknown", "unknown/unknown")
 _FEEDS = {"rss": "application/rss+xml", "feed": "application/atom+xml", "RDF": "application/rss+xml"}
 _TEXTUAL = re.compile(
@@ -67,9 +67,9 @@ def sniff_mime(payload: bytes, declared: str | None) -> str:
     if text is None:
         return named if named and not _TEXTUAL.match(named) else "application/octet-stream"
     if _is_json(payload, text):
-        return named if named and named.endswith(("+json", *_JSON_LINES)) else "application/json"
+        return named if named and named.endswith(("+json", *JSON_LINES)) else "application/json"
     if _is_json_lines(payload, text):
-        return named if named in _JSON_LINES else _JSON_LINES[0]
+        return named if named in JSON_LINES else JSON_LINES[0]
     if markup := _markup_type(text, named):
         return markup
     if named and _TEXTUAL.match(named) and not _contradicted(named):
@@ -98,7 +98,7 @@ def _kind(mime: str) -> str:
         return "html"
     if mime.endswith(("/xml", "+xml")):
         return "xml"
-    if mime.endswith(("/json", "+json")) or mime in _JSON_LINES:
+    if mime.endswith(("/json", "+json")) or mime in JSON_LINES:
         return "json"
     if mime == "text/plain":
         return "text"
