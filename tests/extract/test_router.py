@@ -198,3 +198,29 @@ def test_a_gzip_file_is_what_it_holds():
         page = extract(bad)
         assert page.extract_status == status and reason in page.extract_error
     assert page.text.startswith("Harbour news")
+
+
+@pytest.mark.parametrize(
+    ("stream", "text"),
+    [
+        ("BT /F1 12 Tf 72 720 Td (Before image) Tj ET BI /W 4 /H 4 /CS /G /BPC 8 ID 0123456789", "Before image"),
+        ("BT /F1 12 Tf 72 720 Td [(This)-400(chapter)-400(deals)-400(with)-400(tides)] TJ ET", "This chapter deals with tides"),
+        ("BT /F1 12 Tf 3 Tc 72 720 Td (Postal service) Tj ET", "Postal service"),
+        (
+            "q 1 0 0 1 72 700 cm BT /F1 12 Tf 1 0 0 1 0 0 Tm (North mill) Tj 1 0 0 1 0 -20 Tm (Second line) Tj ET Q",
+            "North mill\nSecond line",
+        ),
+    ],
+)
+def test_pdf_of_odd_make(stream, text):
+    page = extract(pdf("", stream=stream), "application/pdf")
+    assert (page.text, page.extract_status) == (text, "ok")
+
+
+def test_a_pdf_whose_tables_lead_to_themselves_and_one_that_is_cut():
+    looped = pdf("Loop test")
+    place = int(looped.rsplit(b"startxref\n", 1)[1].split()[0])
+    assert extract(looped.replace(b"/Info 6 0 R", b"/Info 6 0 R/Prev %d" % place), "application/pdf").text == "Loop test"
+    for cut in (4, 9, 200):
+        page = extract(looped[:cut], "application/pdf")
+        assert (page.extract_status, page.text, page.page_type) == ("broken", "", "pdf")
