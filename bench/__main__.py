@@ -9,7 +9,7 @@ import sys
 from datetime import UTC, date, datetime
 from pathlib import Path
 
-BENCHES = ("fetch", "real_docs", "frontier", "crawl_memory", "processes", "warc", "replay", "power_cuts", "hostile")
+BENCHES = ("fetch", "real_docs", "frontier", "crawl_memory", "processes", "warc", "replay", "power_cuts", "hostile", "gate")
 README = Path(__file__).with_name("README.md")
 START, END = "<!-- results -->", "<!-- end of results -->"
 

@@ -133,12 +133,12 @@ class Gating:
 
     def _settle(self, body: _Body, extracted: Extracted, *, kept: bool = False) -> None:
         if body.compared is not None and extracted.because == "same_lines":
-            row = body.compared.previous.row
+            row = body.compared.previous.row(*_OF_TEXT)
             columns = {**extracted.columns, **{name: row[name] for name in _OF_TEXT}, "page_type": row["predicted_type"]}
             columns["language"] = columns["language"] or detected_language(columns["text"])
             extracted = replace(extracted, columns=columns)
         elif body.compared is not None and body.sampled and body.same:
-            agreed = extracted.columns["text"] == body.compared.previous.row["text"]
+            agreed = extracted.columns["text"] == body.compared.previous.row("text")["text"]
             extracted = replace(extracted, gate_check="agreed" if agreed else "differed")
         self._give(body.sharing, extracted, kept=kept)
 
@@ -166,8 +166,8 @@ def _is_of(kept: Extracted, previous: Previous) -> bool:
     """Whether a stored row has what it took over from the previous capture as that is now."""
     if kept.because is None:
         return True
-    row = previous.row
     names = _OF_TEXT if kept.because == "same_lines" else _OF_READING
+    row = previous.row(*names)
     return all(kept.columns[name] == row[name] for name in names)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import pairwise
@@ -38,8 +38,9 @@ class Night:
         captures = tables.read(lake, "captures", partition, ["capture_id", "rendered_offset", *_OF_PAYLOAD])
         self._captures = {row["capture_id"]: row for row in captures.filter(pc.is_in(captures["capture_id"], wanted)).to_pylist()}
 
-    def row(self, capture_id: str) -> dict[str, Any]:
-        return self._rows.slice(self._places[capture_id], 1).to_pylist()[0]
+    def row(self, capture_id: str, names: Sequence[str] | None = None) -> dict[str, Any]:
+        one = self._rows.slice(self._places[capture_id], 1)
+        return (one if names is None else one.select(names)).to_pylist()[0]
 
     def lines(self, capture_id: str) -> Lines:
         where = self._stretches.get(capture_id, slice(0, 0))
@@ -61,18 +62,17 @@ class Previous:
     partition: Partition
     capture_id: str
 
-    @property
-    def row(self) -> dict[str, Any]:
-        """Its row of `pages`."""
-        return self.night.row(self.capture_id)
+    def row(self, *names: str) -> dict[str, Any]:
+        """Its row of `pages`, or these columns of it."""
+        return self.night.row(self.capture_id, names or None)
 
     def had_body_of(self, capture: Mapping[str, Any]) -> bool:
         """Whether its row is the one that the body of `capture` would give."""
-        return self.night.had_body_of(self.capture_id, capture) and self.row["extract_status"] not in carry.NOT_CARRIED
+        return self.night.had_body_of(self.capture_id, capture) and self.row("extract_status")["extract_status"] not in carry.NOT_CARRIED
 
     def before(self) -> Before | None:
         """What the gate compares with; None where no text of HTML was read."""
-        row = self.row
+        row = self.row("extract_status", "text", "extractor", "predicted_type")
         if row["extract_status"] not in ("ok", "carried") or row["predicted_type"] is None:
             return None
         lines, in_text = self.night.lines(self.capture_id), text_lines(row["text"])

@@ -71,7 +71,7 @@ def _extract(
         if key in earlier:
             gating.take_over(sharing, *earlier[key])
         elif before is not None and before.had_body_of(source):
-            gating.take_over(sharing, before.row, carry.blocks_of(lake, before.partition, [before.capture_id]).get(before.capture_id, []))
+            gating.take_over(sharing, before.row(), carry.blocks_of(lake, before.partition, [before.capture_id]).get(before.capture_id, []))
         else:
             gating.add(sharing, source, before, Extracted.of_rows(*kept[key]) if key in kept else None)
     for jobs in (gating.first_jobs, gating.second_jobs):
