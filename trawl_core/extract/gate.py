@@ -29,13 +29,15 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import polars as pl
 
 from trawl_core.extract.blocks import Block, block_hash, normalize_space
 from trawl_core.extract.content.choice import MARKUP, RESILIPARSE
+
+if TYPE_CHECKING:
+    import polars as pl  # each worker process imports this module, and none of them needs polars
 
 LEAST_SHARE = 0.3
 LEAST_PAGES = 5

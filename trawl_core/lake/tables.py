@@ -8,9 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-import polars as pl
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -18,6 +17,9 @@ import pyarrow.parquet as pq
 from trawl_core.errors import LakeError, SchemaError
 from trawl_core.lake.layout import Lake, Partition
 from trawl_core.lake.schemas import SCHEMA_VERSION, TABLES, TableSpec
+
+if TYPE_CHECKING:
+    import polars as pl  # each worker process imports this module, and none of them needs polars
 
 ROW_GROUP_ROWS = 10_000
 _VERSION_KEY = b"trawl_schema_version"
@@ -104,9 +106,8 @@ def commit(
     spec = spec_of(table)
     if (spec.by == "domain") != (partition.domain is not None):
         raise SchemaError(f"{table} is partitioned by {'date and domain' if spec.by == 'domain' else 'date'}, not as {partition}.")
-    if isinstance(data, pl.DataFrame):
-        data = data.to_arrow()
-    rows = conform(table, data) if isinstance(data, pa.Table) else from_rows(table, data, partition)
+    arrow = data if isinstance(data, pa.Table) else None if isinstance(data, Sequence) else data.to_arrow()
+    rows = conform(table, arrow) if arrow is not None else from_rows(table, data, partition)
     _check_partition(spec, partition, rows)
     rows = rows.sort_by([(key, "ascending") for key in spec.sort]) if rows.num_rows > 1 else rows
     return commit_stream(lake, table, partition, rows.to_batches(max_chunksize=ROW_GROUP_ROWS), made_from=made_from)
