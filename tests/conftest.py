@@ -14,10 +14,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from trawl_core.lake import Lake, tables
 
 TRAWL = Path(sys.executable).with_name("trawl")
+
+# The same examples in every run, and none of them judged by its time: two cores may be busy with something else.
+settings.register_profile("trawl", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("trawl")
 
 
 @dataclass(frozen=True)
