@@ -48,3 +48,14 @@ def test_no_mutation_raises(profile):
         assert page.text or page.extract_error
         json.dumps(page.columns(), allow_nan=False).encode()
         body_items(body, URL, "text/html")
+
+
+def test_a_page_that_needs_too_much_memory_says_so(tmp_path):
+    # Each of its strings has a path of a megabyte.
+    greedy = json.dumps({"k" * 1_000_000: ["x"] * 3000}).encode()
+    lake, jobs = archive(tmp_path, [("greedy", greedy), ("small", b"<p>Ferries run.")])
+    with ExtractorPool(1) as pool:
+        found = {answer.key: answer.page for answer in pool.run(lake, jobs)}
+    assert (found["greedy"].extract_status, found["greedy"].text) == ("too_large", "")
+    assert "850 MB of memory" in found["greedy"].extract_error
+    assert found["small"].text == "Ferries run."

@@ -14,7 +14,7 @@ PAGE = (
     "<!doctype html><html lang=en><head><title>Tide log | Harbour</title><meta name=author content='Ann Bee'><base href='/logs/'>"
     "<style>p {color: red}</style><script>var a = '<p>no';</script></head><body><h1>Tide &amp; log</h1><!-- no -->"
     "<p>It rose\nfor <b>two</b> hours; <a href='next'>go on</a>.</p><table><tr><td>12:00</td><td>3.5 m</td></tr><tr><th>x<th>y</table>"
-    "<textarea>no</textarea><h2>Later</h2>It fell.<br>&#8226;<p>R&eacute;sum&eacute; 1 &lt; 2</body></html>"
+    "<textarea>no</textarea><embed src=x><h2>Later</h2>It fell.<br>&#8226;<p>R&eacute;sum&eacute; 1 &lt; 2</body></html>"
 )
 LINES = ["Tide & log", "It rose for two hours; go on.", "12:00 | 3.5 m", "x | y", "Later", "It fell.", "Résumé 1 < 2"]
 

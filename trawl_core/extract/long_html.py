@@ -36,11 +36,10 @@ _UNSEEN = re.compile(
 )
 _WRITTEN_IN = re.compile(r"(?<=[\"'(=])data:[\w/+.;=-]{1,100},[\w+/=%-]{1000,}+", re.IGNORECASE)
 _LD_JSON = re.compile(r"<script(?=[\s>/])[^>]*(?:>|\Z).*?(?:</script(?=[\s>/])[^>]*(?:>|\Z)|\Z)", re.IGNORECASE | re.DOTALL)
+# Scripts and styles are gone by then; a head holds no text but its title; embed has no end.
+_NOT_HIDING = {"script", "style", "head", "embed"}
 _NOT_SHOWN = re.compile(
-    "|".join(
-        rf"<{name}(?=[\s>/])[^>]*(?:>|\Z).*?(?:</{name}(?=[\s>/])[^>]*(?:>|\Z)|\Z)"
-        for name in sorted(INVISIBLE - {"head", "script", "style"})
-    ),
+    "|".join(rf"<{name}(?=[\s>/])[^>]*(?:>|\Z).*?(?:</{name}(?=[\s>/])[^>]*(?:>|\Z)|\Z)" for name in sorted(INVISIBLE - _NOT_HIDING)),
     re.IGNORECASE | re.DOTALL,
 )
 _CELL = re.compile(r"<t[dh](?=[\s>/])[^<>]*>", re.IGNORECASE)

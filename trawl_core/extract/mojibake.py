@@ -13,6 +13,7 @@ _CYRILLIC = {"windows-1251", "koi8-r", "koi8-u", "ibm866", "iso-8859-5", "x-mac-
 
 _LEAST = 12
 """Signs fewer than this prove nothing."""
+_SAMPLE_CHARS = 20_000
 _TWICE = re.compile(rb"\xc3[\x82-\xb4](?:\xc2[\x80-\xbf]|\xe2\x80|\xe2\x82\xac|\xc5|\xc6|\xcb)")
 _SEQUENCE = re.compile(rb"[\xc2-\xf4][\x80-\xbf]+")
 _HIGH_RUN = re.compile(r"[^\x00-\x7f\xa0]{3,}")
@@ -49,6 +50,10 @@ def looks_garbled(text: str, name: str) -> bool:
     Latin languages set few letters beyond ASCII side by side; others mix few of theirs with ASCII letters; Cyrillic is small
     letters for the most part, which KOI8-R and windows-1251 read as each other's capitals; Japanese uses few half-width signs.
     """
+    first = _HIGH.search(text)
+    if first is None:
+        return False
+    text = text[first.start() : first.start() + _SAMPLE_CHARS]
     if is_multibyte(name):
         half = len(_HALF_WIDTH.findall(text)) if name == "shift_jis" else 0
         return half >= _LEAST and half * 4 > len(_HIGH.findall(text))
