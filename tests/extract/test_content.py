@@ -83,6 +83,24 @@ def test_a_page_of_navigation_alone_still_has_its_text(profile):
     assert page.extract_status == "ok"
 
 
+@pytest.mark.parametrize("profile", ["quality", "fast"])
+def test_a_short_paragraph_between_long_ones_is_kept(profile):
+    long = f"<p>{PROSE * 3}</p>"
+    page = read(
+        f"<html><body><article>{long}<p>Use <code>pip install zebra</code> to install.</p>{long}</article></body></html>", profile=profile
+    )
+    assert page.text.count("Use pip install zebra to install.") == 1
+
+
+@pytest.mark.parametrize("profile", ["quality", "fast"])
+def test_a_page_of_few_words_is_kept_whole(profile):
+    page = read(
+        "<html><body><h1>SHOP</h1><p>Beware of copies.</p><u><strong>PRESS HERE FOR <a href=/f>THE FORM</a></strong></u></body></html>",
+        profile=profile,
+    )
+    assert page.text.split("\n") == ["SHOP", "Beware of copies.", "PRESS HERE FOR THE FORM"]
+
+
 def test_a_page_without_text_has_no_type():
     page = read("<html><body></body></html>")
     assert (page.page_type, page.predicted_type, page.text) == ("html", None, "")
