@@ -3,7 +3,7 @@
 import pytest
 from selectolax.lexbor import LexborHTMLParser
 
-from trawl_core.extract.blocks import page_blocks
+from trawl_core.extract.blocks import page_blocks, split_tree
 from trawl_core.extract.bylines import byline_author, date_in, shown_date
 
 
@@ -55,3 +55,14 @@ def test_bylines(html, author, day):
 )
 def test_what_only_looks_like_one_is_none(html):
     assert shown(html) == (None, None)
+
+
+def test_a_line_that_says_when_beats_dates_cited_in_the_text():
+    html = "<article><h1>Ruling</h1><p>As held on 12.03.2009 and on 05.06.2010, the court said so.</p><footer>Published: 14.09.2021</footer></article>"
+    tree = LexborHTMLParser(html)
+    assert shown_date(tree, split_tree(tree).blocks) == "2021-09-14"
+
+
+def test_numbers_with_dots_are_no_date():
+    for text in ("version 10.04.2021.3", "1.13.2021", "99.12.2021"):
+        assert date_in(text) is None

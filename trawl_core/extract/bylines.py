@@ -33,8 +33,12 @@ _MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct",
 _MONTH = r"(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
 _DATES = (
     re.compile(r"\b(?P<y>(?:19|20)\d\d)[-/.](?P<m>\d\d?)[-/.](?P<d>\d\d?)(?!\d)"),
+    re.compile(r"(?<![\d.])(?P<d>\d\d?)\.(?P<m>\d\d?)\.(?P<y>(?:19|20)\d\d)(?![\d.])"),
     re.compile(rf"\b(?P<n>{_MONTH})\s+(?P<d>\d\d?)(?:st|nd|rd|th)?,?\s+(?P<y>(?:19|20)\d\d)\b", re.IGNORECASE),
     re.compile(rf"\b(?P<d>\d\d?)(?:st|nd|rd|th)?[\s.-]+(?:of\s+)?(?P<n>{_MONTH})[\s,.-]+(?P<y>(?:19|20)\d\d)\b", re.IGNORECASE),
+)
+_SAYS_WHEN = re.compile(
+    r"(?:first |originally )?(?:published|posted|date|veröffentlicht|erschienen|publié|publicado|pubblicato)\b", re.IGNORECASE
 )
 
 
@@ -51,11 +55,13 @@ def byline_author(tree: LexborHTMLParser, blocks: Sequence[Block]) -> str | None
 
 
 def shown_date(tree: LexborHTMLParser, blocks: Sequence[Block]) -> str | None:
-    """ISO date of the first `time` element in an article or main content that has one, else of a line around the first heading."""
+    """ISO date of the first `time` element in an article or main content that has one, else of a line that says when the page was
+    published, else of one around the first heading."""
     for node in tree.css("time")[:3]:
         if found := date_in(node.attributes.get("datetime") or "") or date_in(node.text()):
             return found
-    for block in _near_heading(blocks):
+    saying = (block for block in blocks if len(block.text) <= _MAX_LINE_CHARS and _SAYS_WHEN.match(block.text))
+    for block in (*saying, *_near_heading(blocks)):
         if len(block.text) <= _MAX_LINE_CHARS and (found := date_in(block.text)):
             return found
     return None

@@ -304,7 +304,8 @@ structured_data = _spec(
     (
         "preferred",
         BOOL,
-        "Of this entity_type the page's first syntax without a problem, in the order json-ld, microdata, rdfa, opengraph; null without entity_type",
+        "Of this entity_type the page's first syntax without a problem, in the order json-ld, microdata, rdfa, opengraph; "
+        "null without entity_type",
     ),
 )
 
