@@ -23,7 +23,7 @@ def test_nothing_is_lost(site, new_home, small_disk) -> None:
     home = new_home(disk.folder / "home", disk.inside)
     home.write_sites({site.host: f"{site.root}/"})
     _fills(home)
-    disk.remount("size=1500k")
+    disk.remount("size=1800k")
     _fills(home)
     disk.remount("size=100m")
     stored = _captures(home)
