@@ -61,7 +61,7 @@ CREATE TABLE IF NOT EXISTS captures (
     warc_filename TEXT,
     warc_end INTEGER,
     row TEXT NOT NULL
-) WITHOUT ROWID;
+);
 CREATE TABLE IF NOT EXISTS bodies (
     capture_id TEXT PRIMARY KEY,
     digest TEXT NOT NULL,

@@ -23,6 +23,8 @@ _NESTED = re.compile(rb"%(?:25)+")
 _OPAQUE = ("dns:", "filedesc:", "warcinfo:")
 _DEFAULT_PORTS = {"http": "80", "https": "443"}
 _ESCAPED = tuple(chr(byte) if 0x20 < byte < 0x7F and byte not in b"#%" else f"%{byte:02X}" for byte in range(256))
+# Bytes that are written as they are.
+_PLAIN = re.compile(rb"[!\"$&-~]*")
 
 # What a hostile archive may hold must not take long: no URL that means something is longer or escaped more often.
 _LONGEST_WITH_SESSION = 8192
@@ -109,7 +111,8 @@ def _path_key(path: str) -> str:
 
 
 def _folded(path: bytes) -> str:
-    return _without(_PATH_SESSIONS, _escape(path).lower()).removesuffix("/")
+    text = _escape(path).lower()
+    return (_without(_PATH_SESSIONS, text) if "(" in text else text).removesuffix("/")
 
 
 def _query_key(query: str) -> str:
@@ -138,4 +141,6 @@ def _unescape(text: str) -> bytes:
 
 
 def _escape(raw: bytes) -> str:
+    if _PLAIN.fullmatch(raw):
+        return raw.decode("ascii")
     return "".join(map(_ESCAPED.__getitem__, raw))
